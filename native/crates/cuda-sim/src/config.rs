@@ -31,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) multiprocessors: i32,
     /// Whether the steps that were done are kept.
     pub(crate) timeline: bool,
+    /// The kernel that does nothing, by its name; empty for none.
+    pub(crate) skip: String,
 }
 
 impl Default for Config {
@@ -49,6 +51,7 @@ impl Default for Config {
             // As an H100 has.
             multiprocessors: 132,
             timeline: false,
+            skip: String::new(),
         }
     }
 }
@@ -73,6 +76,7 @@ impl Config {
                 "pageable_waits" => self.pageable_waits = number()? != 0,
                 "multiprocessors" => self.multiprocessors = number()? as i32,
                 "timeline" => self.timeline = number()? != 0,
+                "skip" => self.skip = value.to_owned(),
                 _ => faults.add(Fault::parse(name, value).ok_or_else(wrong)?),
             }
         }
@@ -105,8 +109,9 @@ mod tests {
     #[test]
     fn a_text_changes_what_it_names() {
         let (mut config, mut faults) = (Config::default(), Faults::default());
-        config.change(&mut faults, "seed=7 memory=64m  devices=2 mig=1").expect("right");
-        assert_eq!(config, Config { seed: 7, memory: 64 << 20, devices: 2, mig: true, ..Config::default() });
+        config.change(&mut faults, "seed=7 memory=64m  devices=2 mig=1 skip=sort").expect("right");
+        let skip = "sort".to_owned();
+        assert_eq!(config, Config { seed: 7, memory: 64 << 20, devices: 2, mig: true, skip, ..Config::default() });
         for wrong in ["seed", "seed=x", "memroy=1", "fail=cuInit", "fail=cuInit@x:1", "memory=99999999999g"] {
             let error = config.change(&mut faults, wrong).expect_err(wrong);
             assert!(error.contains(wrong), "{error}");

@@ -19,7 +19,7 @@
 //!    in order are reported, whatever the order in which they were done ([`Simulator::violations`]). So are uses of
 //!    memory that is not allocated, second frees and destructions, and what is left when the context is released.
 //! 6. The nth call of a function fails, breaks the context for good, loses the device, starts work that never ends, or
-//!    blocks ([`Simulator::configure`]).
+//!    blocks; a kernel does nothing ([`Simulator::configure`]).
 //!
 //! # What it does not do
 //! No code for GPUs is run: kernels are functions of the host, which a test registers ([`Kernel`]) or loads as a shared

@@ -162,6 +162,22 @@ pub(crate) fn call_in_context(
     })
 }
 
+/// Does what the targets need, as a call that waits for them; `observe` says that they are seen done. A call that waits
+/// for work that never ends is blocked.
+fn wait(
+    mut machine: MutexGuard<'static, Machine>,
+    function: &str,
+    targets: &[WorkId],
+    observe: impl FnOnce(&mut Schedule),
+) -> MutexGuard<'static, Machine> {
+    machine.go_on(targets, usize::MAX);
+    if !machine.schedule.is_done(targets) {
+        return block(machine, function);
+    }
+    observe(&mut machine.schedule);
+    machine
+}
+
 /// A call before which the driver waits for the work that the device has then.
 pub(crate) fn call_after_all(
     function: &'static str,
@@ -173,13 +189,7 @@ pub(crate) fn call_after_all(
         machine.check(device)?;
         machine.waits += 1;
         let targets = machine.schedule.of_device(device);
-        machine.go_on(&targets, usize::MAX);
-        if machine.schedule.is_done(&targets) {
-            machine.schedule.observe_device(device);
-        } else {
-            // Something never ends.
-            machine = block(machine, function);
-        }
+        let mut machine = wait(machine, function, &targets, |schedule| schedule.observe_device(device));
         machine.check(device)?;
         body(&mut machine, device)
     };
@@ -198,14 +208,7 @@ pub(crate) fn call_until_done(
         machine.check(device)?;
         let Some(stream) = body(&mut machine, device)? else { return Ok(()) };
         let targets = machine.schedule.of_stream(stream);
-        machine.go_on(&targets, usize::MAX);
-        if machine.schedule.is_done(&targets) {
-            machine.schedule.observe_stream(stream);
-        } else {
-            // Something never ends.
-            machine = block(machine, function);
-        }
-        machine.check(device)
+        wait(machine, function, &targets, |schedule| schedule.observe_stream(stream)).check(device)
     };
     until_done().err().unwrap_or(status::SUCCESS)
 }

@@ -71,8 +71,8 @@ pub struct Step {
 impl Simulator {
     /// Makes one, with settings as words: `seed=N`, `devices=N`, `memory=64m`, `version=12080`, `init=STATUS`, `mig=1`,
     /// `mode=0|2|3`, `held=1` (by another process), `pinned=BYTES`, `pageable_waits=1` (copies to host memory that is
-    /// not registered return when they are done), `multiprocessors=N`, `timeline=1`; faults: see
-    /// [`Simulator::configure`].
+    /// not registered return when they are done), `multiprocessors=N`, `timeline=1`, `skip=KERNEL` (its launches do
+    /// nothing); faults: see [`Simulator::configure`].
     ///
     /// # Panics
     /// The library was not built (it is, with the crate), or a setting is wrong.

@@ -60,7 +60,7 @@ pub(crate) fn encode_accelerated(
     };
     accelerator.encode(&settings.for_accelerator(batch), &mut |frame| made.take(&frame))?;
     if made.rows != batch.rows() {
-        return Err(Declined("frames without some of the batch's rows"));
+        return Err(Declined::new("frames without some of the batch's rows"));
     }
     Ok(made.finish(place))
 }

@@ -35,12 +35,12 @@ impl AcceleratorBatch<'_, '_> {
 
     /// Bytes of rows.
     pub fn row_bytes(&self) -> usize {
-        self.pages.iter().map(|page| page.used).fold(0, usize::saturating_add)
+        Page::row_bytes_of(self.pages)
     }
 
     /// How many rows.
     pub fn rows(&self) -> usize {
-        self.pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
+        Page::rows_of(self.pages)
     }
 }
 
@@ -57,9 +57,21 @@ pub struct AcceleratorFrame<'f> {
     pub row_hashes: (u64, u64),
 }
 
-/// The batch was not encoded, for the reason given; the caller does it. Frames that were handed over are thrown away.
+/// The batch was not encoded; the caller does it. Frames that were handed over are thrown away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Declined(pub &'static str);
+pub struct Declined {
+    /// The reason.
+    pub why: &'static str,
+    /// Whether it is that the accelerator has found something wrong with the pages.
+    pub finds_pages_wrong: bool,
+}
+
+impl Declined {
+    /// For a reason that says nothing of the pages.
+    pub fn new(why: &'static str) -> Self {
+        Self { why, finds_pages_wrong: false }
+    }
+}
 
 /// Why a frame was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,8 +85,8 @@ pub enum NotTaken {
 impl From<NotTaken> for Declined {
     fn from(why: NotTaken) -> Self {
         match why {
-            NotTaken::NoRoom => Self("no room for the run"),
-            NotTaken::Wrong(what) => Self(what),
+            NotTaken::NoRoom => Self::new("no room for the run"),
+            NotTaken::Wrong(what) => Self::new(what),
         }
     }
 }
@@ -91,6 +103,7 @@ pub trait Accelerator: Send + Sync {
     /// It does not want to, or cannot. The caller's own encoder then encodes the same pages.
     fn encode(&self, batch: &AcceleratorBatch<'_, '_>, take: &mut TakeFrame<'_>) -> Result<(), Declined>;
 
-    /// Tells how long the calling thread took for a batch that the accelerator has declined, or was not asked for.
-    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, took: Duration);
+    /// Tells how long the calling thread took for a batch that the accelerator has declined, as `declined` says, or was
+    /// not asked for. The thread's encoder has found nothing wrong with the pages.
+    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, took: Duration, declined: Option<Declined>);
 }

@@ -38,11 +38,11 @@ pub(crate) struct Batch<'p, 'a> {
 
 impl Batch<'_, '_> {
     pub(crate) fn rows(&self) -> usize {
-        self.pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
+        Page::rows_of(self.pages)
     }
 
     pub(crate) fn row_bytes(&self) -> usize {
-        self.pages.iter().map(|page| page.used).fold(0, usize::saturating_add)
+        Page::row_bytes_of(self.pages)
     }
 }
 
@@ -53,8 +53,6 @@ pub(crate) struct Portion {
     pub(crate) place: Place,
     /// Rows of the partitions from this one on are left out.
     pub(crate) until: u32,
-    /// Whether an accelerator is asked, if all rows of a batch are to be encoded.
-    pub(crate) offered: bool,
     /// Most rows that are sorted at a time.
     pub(crate) sort_rows: usize,
     /// Whether the first frame is made although the arena has no room for the most that it can become: it may become
@@ -113,7 +111,7 @@ fn encode_with(
         arena,
         try_without_room: portion.try_without_room,
         sealing: settings.sealer.map(|sealer| FrameSealing { sealer, seals: SealsDigest::default() }),
-        chunks: Chunks::new(pages.iter().map(|p| p.used).sum()),
+        chunks: Chunks::new(batch.row_bytes()),
         index: RunIndex::for_partitions(partitions),
         hasher,
         partition: 0,

@@ -20,6 +20,16 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
+    /// How many rows pages have together.
+    pub fn rows_of(pages: &[Self]) -> usize {
+        pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
+    }
+
+    /// Bytes of the rows of pages together.
+    pub fn row_bytes_of(pages: &[Self]) -> usize {
+        pages.iter().map(|page| page.used).fold(0, usize::saturating_add)
+    }
+
     /// Checks that rows and entries fit, so that entries can be read without further checks of the page.
     fn check(&self) -> Result<(), EngineError> {
         let entry_bytes = self.entries.checked_mul(8);
@@ -83,7 +93,7 @@ impl<'p, 'a> Sorter<'p, 'a> {
         for page in pages {
             page.check()?;
         }
-        let total: usize = pages.iter().map(|p| p.entries).sum();
+        let total = Page::rows_of(pages);
         if u32::try_from(total).is_err() {
             return Err(EngineError::invalid(format!("{total} rows in one batch")));
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -9,7 +11,7 @@ use sluice_codec::{CodecOptions, Seal};
 use sluice_mem::Arena;
 
 use crate::accelerated::encode_accelerated;
-use crate::accelerator::Accelerator;
+use crate::accelerator::{Accelerator, Declined};
 use crate::checksum::ChecksumAlgorithm;
 use crate::encode::{Batch, EncodeSettings, Encoded, Portion, encode_run};
 use crate::encode_needs::{BatchShape, EncodeNeeds};
@@ -37,6 +39,8 @@ pub struct MapOutputWriter {
     options: CodecOptions,
     sealing: Option<Sealing>,
     accelerator: OnceLock<Arc<dyn Accelerator>>,
+    /// Calls that the accelerator has not answered.
+    asking: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -66,6 +70,22 @@ impl State {
         if let Some(checksums) = &mut self.row_checksums {
             count(checksums);
         }
+    }
+}
+
+/// A call that waits for the accelerator's answer; it also ends by a panic.
+struct Asking<'w>(&'w AtomicUsize);
+
+impl<'w> Asking<'w> {
+    fn begin(calls: &'w AtomicUsize) -> Self {
+        calls.fetch_add(1, Relaxed);
+        Self(calls)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
     }
 }
 
@@ -104,8 +124,8 @@ impl MapOutputWriter {
             row_checksums: None,
             row_file: None,
         };
-        let (sealing, accelerator, state) = (None, OnceLock::new(), Mutex::new(state));
-        Ok(Self { arena, partitions, options, sealing, accelerator, state })
+        let (sealing, accelerator, asking) = (None, OnceLock::new(), AtomicUsize::new(0));
+        Ok(Self { arena, partitions, options, sealing, accelerator, asking, state: Mutex::new(state) })
     }
 
     /// The same output, which also keeps Spark's checksum of its rows.
@@ -127,6 +147,12 @@ impl MapOutputWriter {
     pub fn accelerate(&self, accelerator: Arc<dyn Accelerator>) {
         // A second one would make the same bytes.
         let _ = self.accelerator.set(accelerator);
+    }
+
+    /// How many calls of [`Self::encode_accelerated`] wait for the accelerator. Those that it has declined, and whose
+    /// threads encode, are not among them.
+    pub fn waiting_for_accelerator(&self) -> usize {
+        self.asking.load(Relaxed)
     }
 
     /// Spark's checksum of the rows encoded so far, in whatever order; 0 if none is kept.
@@ -212,8 +238,8 @@ impl MapOutputWriter {
         let place = Place { sequence, row };
         // Else there is a way to make room: a smaller sort, or a spill of the runs in memory.
         let try_without_room = batch.rows().min(sort_rows) <= FEWEST_SORT_ROWS && self.memory_bytes() == 0;
-        let portion = Portion { place, until, offered, sort_rows, try_without_room };
-        let encoded = match self.encode_portion(batch, portion) {
+        let portion = Portion { place, until, sort_rows, try_without_room };
+        let encoded = match self.encode_portion(batch, portion, offered) {
             Err(refused) if refused.kind == ErrorKind::NoMemory => {
                 // No run came of it, but the batch must be encoded before the commit.
                 self.lock().unfinished.insert(sequence, row);
@@ -242,23 +268,34 @@ impl MapOutputWriter {
 
     /// Encodes rows of a batch: all of them by the accelerator if it is asked and does not decline, else with this
     /// thread's encoder, of which the accelerator is told.
-    fn encode_portion(&self, batch: Batch<'_, '_>, portion: Portion) -> Result<Encoded, EngineError> {
+    fn encode_portion(&self, batch: Batch<'_, '_>, portion: Portion, offered: bool) -> Result<Encoded, EngineError> {
         let settings = self.encode_settings();
         let Some(accelerator) = self.accelerator.get().filter(|_| portion.is_whole(&settings, batch)) else {
             return encode_run(&self.arena, settings, batch, portion);
         };
-        if portion.offered {
-            let accelerated = encode_accelerated(accelerator.as_ref(), &self.arena, settings, batch, portion.place);
-            if let Ok(encoded) = accelerated {
-                return Ok(encoded);
-            }
-        }
+        let declined = match offered.then(|| self.ask(accelerator.as_ref(), settings, batch, portion.place)) {
+            Some(Ok(encoded)) => return Ok(encoded),
+            Some(Err(declined)) => Some(declined),
+            None => None,
+        };
         let begun = Instant::now();
         let encoded = encode_run(&self.arena, settings, batch, portion)?;
         if encoded.refused.is_none() {
-            accelerator.encoded_by_cpu(&settings.for_accelerator(batch), begun.elapsed());
+            accelerator.encoded_by_cpu(&settings.for_accelerator(batch), begun.elapsed(), declined);
         }
         Ok(encoded)
+    }
+
+    /// Has a whole batch encoded by the accelerator.
+    fn ask(
+        &self,
+        accelerator: &dyn Accelerator,
+        settings: EncodeSettings<'_>,
+        batch: Batch<'_, '_>,
+        place: Place,
+    ) -> Result<Encoded, Declined> {
+        let _asking = Asking::begin(&self.asking);
+        encode_accelerated(accelerator, &self.arena, settings, batch, place)
     }
 
     /// Bytes of memory that the runs of one batch hold.

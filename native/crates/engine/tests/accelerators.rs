@@ -23,6 +23,7 @@ enum Does {
     Encodes,
     /// Nothing is handed over.
     Declines,
+    FindsPagesWrong,
     /// As when the device fails in the middle.
     DeclinesAfter(usize),
     SwapsPartitions,
@@ -42,12 +43,24 @@ struct Fake {
     refused: Mutex<Option<NotTaken>>,
     /// Bytes of rows that were encoded by the CPU.
     by_cpu: Mutex<Vec<usize>>,
+    /// What the last of these was declined with.
+    declined: Mutex<Option<Declined>>,
+    /// Called when it is asked, and when it hears of the CPU.
+    look: Mutex<Option<Look>>,
 }
+
+type Look = Box<dyn Fn(&str) + Send>;
 
 impl Fake {
     fn new(does: Does) -> Arc<Self> {
-        let (refused, by_cpu) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { does, asked: 0.into(), handed_over: 0.into(), refused, by_cpu })
+        let (refused, by_cpu, declined, look) = Default::default();
+        Arc::new(Self { does, asked: 0.into(), handed_over: 0.into(), refused, by_cpu, declined, look })
+    }
+
+    fn look(&self, when: &str) {
+        if let Some(look) = &*self.look.lock().expect("no panic") {
+            look(when);
+        }
     }
 }
 
@@ -98,8 +111,11 @@ fn frames(batch: &AcceleratorBatch<'_, '_>) -> Vec<Made> {
 impl Accelerator for Fake {
     fn encode(&self, batch: &AcceleratorBatch<'_, '_>, take: &mut TakeFrame<'_>) -> Result<(), Declined> {
         self.asked.fetch_add(1, SeqCst);
-        if self.does == Does::Declines {
-            return Err(Declined("a test"));
+        self.look("asked");
+        match self.does {
+            Does::Declines => return Err(Declined::new("a test")),
+            Does::FindsPagesWrong => return Err(Declined { why: "a test", finds_pages_wrong: true }),
+            _ => {}
         }
         let mut frames = frames(batch);
         match self.does {
@@ -121,7 +137,7 @@ impl Accelerator for Fake {
         }
         for (i, frame) in frames.iter().enumerate() {
             if self.does == Does::DeclinesAfter(i) {
-                return Err(Declined("a test"));
+                return Err(Declined::new("a test"));
             }
             let Made { partition, rows, bytes, row_hashes } = frame;
             let taken = take(AcceleratorFrame { partition: *partition, rows: *rows, bytes, row_hashes: *row_hashes });
@@ -131,7 +147,9 @@ impl Accelerator for Fake {
         Ok(())
     }
 
-    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, _: Duration) {
+    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, _: Duration, declined: Option<Declined>) {
+        self.look("told");
+        *self.declined.lock().expect("no panic") = declined;
         assert_eq!(batch.bytes(), batch.row_bytes() + batch.rows() * 8);
         self.by_cpu.lock().expect("no panic").push(batch.row_bytes());
     }
@@ -274,8 +292,45 @@ fn who_must_go_on_does_not_ask() {
     writer.encode(0, FIELDS, &batch.pages()).expect("memory");
     assert_eq!(fake.asked.load(SeqCst), 0);
     assert_eq!(*fake.by_cpu.lock().expect("no panic"), [batch.bytes()]);
+    assert_eq!(*fake.declined.lock().expect("no panic"), None);
     writer.encode_accelerated(1, FIELDS, &batch.pages()).expect("memory");
     assert_eq!(fake.asked.load(SeqCst), 1);
+}
+
+/// An accelerator hears what it has said of pages that the CPU then encodes.
+#[test]
+fn who_has_declined_hears_why() {
+    let batch = Batch::of(5, 2000, 60);
+    for (does, finds_pages_wrong) in [(Does::Declines, false), (Does::FindsPagesWrong, true)] {
+        let fake = Fake::new(does);
+        output(&Arena::host(64 << 20), Some(Arc::clone(&fake)), false, std::slice::from_ref(&batch));
+        let expected = Declined { why: "a test", finds_pages_wrong };
+        assert_eq!(*fake.declined.lock().expect("no panic"), Some(expected), "{does:?}");
+    }
+}
+
+/// Who waits for a call sees whether it waits for the accelerator, or encodes by now.
+#[test]
+fn calls_that_the_accelerator_has_not_answered_are_counted() {
+    let batch = Batch::of(5, 2000, 60);
+    for does in [Does::Encodes, Does::Declines] {
+        let fake = Fake::new(does);
+        let writer = MapOutputWriter::new(Arena::host(64 << 20), PARTITIONS, FAST).expect("partitions");
+        writer.accelerate(Arc::clone(&fake) as Arc<dyn Accelerator>);
+        let writer = Arc::new(writer);
+        let (seen, looked_at) = (Arc::new(Mutex::new(Vec::new())), Arc::downgrade(&writer));
+        let found = Arc::clone(&seen);
+        *fake.look.lock().expect("no panic") = Some(Box::new(move |when| {
+            let waiting = looked_at.upgrade().map(|writer| writer.waiting_for_accelerator());
+            found.lock().expect("no panic").push((when.to_owned(), waiting));
+        }));
+        writer.encode_accelerated(0, FIELDS, &batch.pages()).expect("memory");
+        writer.encode(1, FIELDS, &batch.pages()).expect("memory");
+        let seen = seen.lock().expect("no panic").clone();
+        assert_eq!(seen[0], ("asked".to_owned(), Some(1)), "{does:?}");
+        assert!(seen[1..].iter().all(|seen| *seen == ("told".to_owned(), Some(0))), "{does:?}: {seen:?}");
+        assert_eq!((seen.len(), writer.waiting_for_accelerator()), (if does == Does::Encodes { 2 } else { 3 }, 0));
+    }
 }
 
 /// Frames that find no room are thrown away; the CPU's encoder keeps those that do, and goes on from there.

@@ -17,7 +17,7 @@ use crate::encode::{Batch, MadeFrame, TakeFrame, Waits};
 use crate::engine::GpuEngine;
 use crate::lanes::{Lane, Lanes};
 use crate::policy::{Kind, Policy, Use};
-use crate::sample::{FIELDS, PARTITIONS, page, rows};
+use crate::sample::{FIELDS, FilledPage, PARTITIONS, rows};
 use crate::watch::Watch;
 
 /// A batch waits no longer for memory of the device: the CPU encodes it in tens of milliseconds.
@@ -114,11 +114,12 @@ impl GpuAccelerator {
     }
 
     /// Whether a batch of so many bytes ([`AcceleratorBatch::bytes`]) would be encoded by the GPU now. If not, that is
-    /// counted as declined.
+    /// counted as declined. Whoever is told so should come with the batch at once: it may be a trial of the GPU, which
+    /// is offered to nobody else for a while.
     pub fn wants(&self, bytes: usize, kind: Kind) -> bool {
         let free = || if self.lanes.is_any_free() { Ok(()) } else { Err(Declined::Busy) };
         let would = self.check(bytes).and_then(|()| free());
-        let would = would.and_then(|()| self.policy.would_choose(kind, self.began.elapsed()));
+        let would = would.and_then(|()| self.policy.invite(kind, self.began.elapsed()));
         would.inspect_err(|why| self.engine.counters().declined(why)).is_ok()
     }
 
@@ -156,12 +157,12 @@ impl GpuAccelerator {
 
     /// Encodes rows of the self-test's kind both ways, some times each.
     fn measure(&self) -> Result<(), Declined> {
-        let (memory, used) = page(&rows(self.least_bytes.min(MOST_MEASURED_BYTES), PARTITIONS));
-        let pages = [Page { memory: &memory, used, entries: (memory.len() - used) / 8 }];
+        let filled = FilledPage::of(&rows(self.least_bytes.min(MOST_MEASURED_BYTES), PARTITIONS));
+        let pages = [filled.page()];
         for _ in 0..MEASUREMENTS {
             let (by_cpu, by_gpu) = (measure_cpu(&pages, self.codec)?, self.measure_gpu(&pages)?);
             // The last ones stay: the first say how long code and memory take to come.
-            self.policy.started(used, by_gpu, by_cpu, self.began.elapsed());
+            self.policy.started(Page::row_bytes_of(&pages), by_gpu, by_cpu, self.began.elapsed());
         }
         Ok(())
     }
@@ -169,7 +170,7 @@ impl GpuAccelerator {
     fn measure_gpu(&self, pages: &[Page<'_>]) -> Result<Duration, Declined> {
         let batch = Batch { fields: FIELDS, partitions: PARTITIONS, pages, hash_rows: false };
         let waits = Waits { memory: Wait::at_most(START_WAIT), work: Wait::at_most(START_WAIT) };
-        let (mut lane, mut frames) = (self.lanes.take(), Vec::with_capacity(pages.iter().map(|page| page.used).sum()));
+        let (mut lane, mut frames) = (self.lanes.take(), Vec::with_capacity(Page::row_bytes_of(pages)));
         let scratch = lane.as_mut().and_then(Lane::scratch).ok_or(Declined::Busy)?;
         let begun = Instant::now();
         self.engine.encode_uncounted(scratch, batch, self.codec, waits, &mut |frame| {
@@ -264,16 +265,29 @@ impl Accelerator for GpuAccelerator {
             let row_hashes = hashes.map_or((0, 0), |hashes| (hashes.xor, hashes.sum));
             let taken = take(AcceleratorFrame { partition, rows, bytes, row_hashes });
             taken.map_err(|why| match why {
-                NotTaken::NoRoom => Declined::NotTaken("no room for the run"),
+                NotTaken::NoRoom => Declined::NotTaken(sluice_engine::Declined::from(why).why),
                 NotTaken::Wrong(what) => Declined::WrongResult(what),
             })
         };
         let admitted = self.admit(batch).inspect_err(|why| self.engine.counters().declined(why));
         let made = admitted.and_then(|mut lane| self.encode_in(&mut lane, batch, &mut hand_over));
-        made.map_err(|why| sluice_engine::Declined(why.word()))
+        made.map_err(|why| {
+            let finds_pages_wrong = matches!(why, Declined::CheckFailed(_));
+            sluice_engine::Declined { why: why.word(), finds_pages_wrong }
+        })
     }
 
-    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, took: Duration) {
+    fn encoded_by_cpu(
+        &self,
+        batch: &AcceleratorBatch<'_, '_>,
+        took: Duration,
+        declined: Option<sluice_engine::Declined>,
+    ) {
+        if declined.is_some_and(|declined| declined.finds_pages_wrong) {
+            let wrong = Declined::WrongResult("it finds something wrong with pages that the CPU encodes");
+            self.engine.counters().declined(&wrong);
+            self.failed(kind_of(batch), &wrong, self.began.elapsed());
+        }
         if batch.bytes() >= self.least_bytes {
             self.policy.cpu_took(kind_of(batch), batch.row_bytes(), took, self.began.elapsed());
         }

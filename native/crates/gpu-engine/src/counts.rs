@@ -61,7 +61,8 @@ counts! {
     too_large,
     /// Declined: the input failed a check.
     checks_failed,
-    /// Declined: what the device has made failed a check; the device is lost then.
+    /// Declined: what the device has made failed a check, or the CPU has found nothing wrong with pages that failed one
+    /// (counted above, too); the device is lost then.
     wrong_results,
     /// Declined: a general codec was needed.
     codec_needed,

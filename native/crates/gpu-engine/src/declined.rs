@@ -18,7 +18,8 @@ pub enum Declined {
     Busy,
     /// The build, or its folder, has no kernels for this device.
     NoKernels,
-    /// Rows of more fields, or longer ones, or more at a time, than the kernels take.
+    /// Rows of more fields, or longer ones, or more at a time, than the kernels take or the memory limit ever has room
+    /// for.
     TooLarge(&'static str),
     /// The input failed a check. Whether it is corrupt, and how, the CPU says.
     CheckFailed(&'static str),
@@ -82,7 +83,7 @@ impl fmt::Display for Declined {
             Self::Busy => f.write_str("the GPU has as much to do as it may"),
             Self::NotTaken(why) => write!(f, "the frames were not taken: {why}"),
             Self::NoKernels => f.write_str("there are no kernels for this GPU"),
-            Self::TooLarge(what) => write!(f, "more than the GPU's kernels take: {what}"),
+            Self::TooLarge(what) => write!(f, "more than the GPU's kernels or its memory limit take: {what}"),
             Self::CheckFailed(what) => write!(f, "the GPU's checks found the input wrong: {what}"),
             Self::WrongResult(what) => write!(f, "the GPU makes wrong results: {what}"),
             Self::NeedsCodec => f.write_str("a general codec is needed, which only the CPU has"),

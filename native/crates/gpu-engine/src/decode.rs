@@ -6,9 +6,11 @@ use sluice_cuda::Wait;
 use sluice_gpu_mem::ArenaStream;
 
 use crate::declined::Declined;
+use crate::encode_scratch::STAGING_BYTES;
 use crate::kernels::Kernels;
 use crate::scratch::Layout;
-use crate::submit::{Parameter, get, put, settled, start};
+use crate::staging::Staging;
+use crate::submit::{Parameter, put, settled, start};
 
 /// The most words before a row's variable region.
 const MOST_WORDS: usize = 1024;
@@ -112,6 +114,24 @@ pub fn decode(
     row_bytes: &mut [u32],
     wait: Wait<'_>,
 ) -> Result<(), Declined> {
+    let bytes = size_of_val(target).max(size_of_val(row_bytes)).min(STAGING_BYTES);
+    let mut staging = Staging::plain(stream.stream().context(), bytes)?;
+    decode_through(kernels, stream, &mut staging, frames, target, row_bytes, wait)
+}
+
+/// As [`decode`]: all comes to the host by way of the staging buffer.
+///
+/// # Errors
+/// Those of [`decode`].
+pub(crate) fn decode_through(
+    kernels: &Kernels,
+    stream: &ArenaStream,
+    staging: &mut Staging,
+    frames: &[&[u8]],
+    target: &mut [u8],
+    row_bytes: &mut [u32],
+    wait: Wait<'_>,
+) -> Result<(), Declined> {
     let mut plan = Plan::default();
     frames.iter().try_for_each(|frame| plan.add(frame))?;
     if plan.target != target.len() || plan.rows != row_bytes.len() {
@@ -125,7 +145,7 @@ pub fn decode(
     let row_bytes_at = layout.array::<u32>(plan.rows);
     let scratch = layout.array::<u64>(plan.scratch);
     let status_at = layout.array::<u32>(frames.len());
-    let lease = stream.lease(layout.bytes().ok_or(Declined::TooLarge("arrays of the frames"))?, wait)?;
+    let lease = layout.lease(stream, "the memory that the frames need", wait)?;
     let (base, on) = (lease.address(), stream.stream());
     let job = DecodeJob {
         input: input.in_lease(base),
@@ -140,20 +160,20 @@ pub fn decode(
     };
     let mut status = vec![DECODED; frames.len()];
     // SAFETY: the job's arrays are in the lease, with the lengths that the plan says, which is used on its own stream
-    // only; frames and plan are there until the first `get` has waited for all work; any bytes are numbers.
+    // only; frames and plan are there until the first `get_all` has waited for all work; any bytes are numbers.
     let decoded = settled(on, wait, || unsafe {
         for (frame, place) in frames.iter().zip(&plan.frames) {
             put(on, job.input + place.at, &frame[HEADER_BYTES..])?;
         }
         put(on, job.frames, &plan.frames)?;
         start!(on, &kernels.decode_frames, kernels.blocks_for(u64::from(count)), job)?;
-        get(on, job.status, &mut status, wait)?;
+        staging.get_all(on, job.status, &mut status, wait)?;
         if let Some(bad) = status.iter().find(|status| **status != DECODED) {
             let codec = *bad == NEEDS_CODEC;
             return Err(if codec { Declined::NeedsCodec } else { Declined::CheckFailed("a frame") });
         }
-        get(on, job.row_bytes, row_bytes, wait)?;
-        get(on, job.target, target, wait)
+        staging.get_all(on, job.row_bytes, row_bytes, wait)?;
+        staging.get_all(on, job.target, target, wait)
     });
     stream.free(lease);
     decoded

@@ -33,6 +33,17 @@ impl DriverCalls {
         }
     }
 
+    /// Does work that does not call the driver, in the middle of those that do.
+    pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
+        let under_way = self.step().is_some();
+        self.end();
+        let done = work();
+        if under_way {
+            self.begin();
+        }
+        done
+    }
+
     /// The step in which calls are under way; none while there are none.
     pub(crate) fn step(&self) -> Option<u64> {
         Some(self.number.load(Relaxed)).filter(|number| number % 2 == 1)
@@ -60,5 +71,15 @@ mod tests {
         }
         assert_eq!(seen.len(), 6);
         assert!(seen.is_sorted_by(|a, b| a < b), "{seen:?}");
+    }
+
+    #[test]
+    fn a_pause_is_no_step() {
+        let calls = DriverCalls::default();
+        assert_eq!((calls.pause(|| calls.step()), calls.step()), (None, None), "nothing was begun");
+        calls.begin();
+        let before = calls.step();
+        assert_eq!(calls.pause(|| calls.step()), None);
+        assert!(calls.step() > before, "{before:?}");
     }
 }

@@ -6,7 +6,7 @@ use sluice_engine::Page;
 use sluice_gpu_mem::ArenaStream;
 
 use crate::declined::Declined;
-use crate::encode_job::{BAD_ENTRY, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG, Shape, Summary};
+use crate::encode_job::{BAD_ENTRY, BATCH_MEMORY, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG, Shape, Summary};
 use crate::encode_scratch::EncodeScratch;
 use crate::kernels::Kernels;
 use crate::radix::{KeyArrays, RadixArrays, scan, sort_by_digit};
@@ -136,10 +136,10 @@ pub(crate) fn encode_to(
     if shape.rows == 0 {
         return Ok(());
     }
-    let (places, bytes) = shape.lay_out()?;
+    let (places, layout) = shape.lay_out()?;
     let with_rows: Vec<Page> = batch.pages.iter().filter(|page| page.entries > 0).copied().collect();
     let pages = device_pages(&with_rows);
-    let lease = stream.lease(bytes, waits.memory)?;
+    let lease = layout.lease(stream, BATCH_MEMORY, waits.memory)?;
     let (on, wait) = (stream.stream(), waits.work);
     let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
     job.codec = (options.codec != Codec::None).into();
@@ -348,7 +348,9 @@ fn hand_over_described(
     while let Some(frame) = rest.first() {
         if frame.codec != 0 {
             let lines = rows.of(frame, staging, row_at)?;
-            take(made(frame, rows.job, encoder.of(options).encode_frame(&lines, rows.job.fields)))?;
+            let (encoder, lines) = (encoder.of(options), &lines[..]);
+            let bytes = staging.calls().pause(move || encoder.encode_frame(lines, rows.job.fields));
+            take(made(frame, rows.job, bytes))?;
             rest = &rest[1..];
             continue;
         }

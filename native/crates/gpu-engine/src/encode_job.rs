@@ -15,6 +15,9 @@ const HEADER_BYTES: usize = 32;
 /// Beside its slots: what the var data of a field have at most.
 const VAR_ROOM: usize = 64;
 
+/// What a batch may have too much of.
+pub(crate) const BATCH_MEMORY: &str = "the memory that a batch needs";
+
 pub(crate) const BAD_ENTRY: u32 = 1;
 pub(crate) const ROW_TOO_LONG: u32 = 2;
 
@@ -124,13 +127,13 @@ impl Shape {
         self.most_frames.checked_mul(HEADER_BYTES)?.checked_add(of_rows)
     }
 
-    /// The arrays, and the lease that they need.
-    pub(crate) fn lay_out(&self) -> Result<(JobPlaces, usize), Declined> {
+    /// The arrays, and the memory that they need.
+    pub(crate) fn lay_out(&self) -> Result<(JobPlaces, Layout), Declined> {
         let mut layout = Layout::default();
         let l = &mut layout;
         let Self { rows: n, bytes, most_frames: m, .. } = *self;
         let (p, f, w) = (self.partitions as usize, self.fields as usize, self.words as usize);
-        let too_large = Declined::TooLarge("arrays of a batch");
+        let too_large = Declined::TooLarge(BATCH_MEMORY);
         let sum = |parts: &[(usize, usize)]| {
             parts.iter().try_fold(0usize, |sum, (a, b)| sum.checked_add(a.checked_mul(*b)?)).ok_or(too_large.clone())
         };
@@ -165,7 +168,7 @@ impl Shape {
             summary: l.array::<Summary>(1),
             radix: RadixScratch::of(l, n, (n + 1).max(p + 1).max(m + 1)),
         };
-        layout.bytes().map(|bytes| (places, bytes)).ok_or(too_large)
+        Ok((places, layout))
     }
 }
 

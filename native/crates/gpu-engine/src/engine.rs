@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use sluice_codec::CodecOptions;
 use sluice_cuda::{Context, Module, Wait};
+use sluice_engine::Page;
 use sluice_gpu_mem::{ArenaStream, StreamArena};
 
 use crate::counts::{Counters, Counts};
@@ -125,20 +126,14 @@ impl GpuEngine {
         // Attached for this call: what it has freed goes back to the arena with the last event, for whichever thread
         // comes next.
         let stream = self.attach();
-        let mut take = |frame: MadeFrame<'_>| {
-            // The caller seals and copies it, and may wait for memory meanwhile: none of that is the driver's time.
-            calls.end();
-            let taken = take(frame);
-            calls.begin();
-            taken
-        };
+        // The caller seals and copies it, and may wait for memory meanwhile: none of that is the driver's time.
+        let mut take = |frame: MadeFrame<'_>| calls.pause(|| take(frame));
         encode_to(&self.kernels, &stream, scratch, batch, options, waits, &mut take)
     }
 
     fn count_encoded(&self, batch: Batch<'_, '_>, frames_by_cpu: u64) {
-        let bytes: usize = batch.pages.iter().map(|page| page.used).sum();
         self.counters.encoded_batches.fetch_add(1, Relaxed);
-        self.counters.encoded_bytes.fetch_add(bytes as u64, Relaxed);
+        self.counters.encoded_bytes.fetch_add(Page::row_bytes_of(batch.pages) as u64, Relaxed);
         self.counters.frames_by_cpu.fetch_add(frames_by_cpu, Relaxed);
     }
 

@@ -5,33 +5,51 @@ use sluice_cuda::{Context, DeviceAddress, DeviceMemory, Kernel, Module, Wait};
 use crate::crc_tables;
 use crate::declined::Declined;
 
-/// Loaded kernels and their constants. Used by any number of threads, each with a stream of its own.
-#[derive(Debug)]
-pub struct Kernels {
-    pub(crate) read_entries: Kernel,
-    pub(crate) place_rows: Kernel,
-    pub(crate) count_frames: Kernel,
-    pub(crate) write_frames: Kernel,
-    pub(crate) gather_words: Kernel,
-    pub(crate) predict_fields: Kernel,
-    pub(crate) encode_vars: Kernel,
-    pub(crate) encode_columns: Kernel,
-    pub(crate) lay_out_frames: Kernel,
-    pub(crate) put_frames: Kernel,
-    pub(crate) put_headers: Kernel,
-    pub(crate) hash_rows: Kernel,
-    pub(crate) decode_frames: Kernel,
-    pub(crate) radix_count_u32: Kernel,
-    pub(crate) radix_count_u64: Kernel,
-    pub(crate) radix_scatter_u32: Kernel,
-    pub(crate) radix_scatter_u64: Kernel,
-    pub(crate) sort_split: Kernel,
-    pub(crate) sort_join: Kernel,
-    pub(crate) scan_tiles: Kernel,
-    pub(crate) scan_sums: Kernel,
-    pub(crate) scan_apply: Kernel,
-    crc_tables: DeviceMemory,
-    most_blocks: u64,
+/// Defines [`Kernels`]: the field of a kernel has its name in a module.
+macro_rules! kernels {
+    ($($name:ident,)*) => {
+        /// Loaded kernels and their constants. Used by any number of threads, each with a stream of its own.
+        #[derive(Debug)]
+        pub struct Kernels {
+            $(pub(crate) $name: Kernel,)*
+            crc_tables: DeviceMemory,
+            most_blocks: u64,
+        }
+
+        impl Kernels {
+            /// The kernels' names in a module.
+            pub const NAMES: [&'static str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
+
+            fn with(module: &Module, crc_tables: DeviceMemory, most_blocks: u64) -> Result<Self, Declined> {
+                Ok(Self { $($name: module.kernel(stringify!($name))?,)* crc_tables, most_blocks })
+            }
+        }
+    };
+}
+
+kernels! {
+    read_entries,
+    place_rows,
+    count_frames,
+    write_frames,
+    gather_words,
+    predict_fields,
+    encode_vars,
+    encode_columns,
+    lay_out_frames,
+    put_frames,
+    put_headers,
+    hash_rows,
+    decode_frames,
+    radix_count_u32,
+    radix_count_u64,
+    radix_scatter_u32,
+    radix_scatter_u64,
+    sort_split,
+    sort_join,
+    scan_tiles,
+    scan_sums,
+    scan_apply,
 }
 
 impl Kernels {
@@ -41,7 +59,6 @@ impl Kernels {
     /// # Errors
     /// The module does not have all kernels; no memory; the device is lost.
     pub fn of(context: &Context, module: &Module, wait: Wait<'_>) -> Result<Self, Declined> {
-        let kernel = |name| module.kernel(name);
         let tables = crc_tables::tables();
         let crc_tables = context.allocate(size_of_val(&tables[..]))?;
         let stream = context.thread_stream();
@@ -51,32 +68,8 @@ impl Kernels {
             std::mem::forget(tables);
             return Err(error.into());
         }
-        Ok(Self {
-            read_entries: kernel("read_entries")?,
-            place_rows: kernel("place_rows")?,
-            count_frames: kernel("count_frames")?,
-            write_frames: kernel("write_frames")?,
-            gather_words: kernel("gather_words")?,
-            predict_fields: kernel("predict_fields")?,
-            encode_vars: kernel("encode_vars")?,
-            encode_columns: kernel("encode_columns")?,
-            lay_out_frames: kernel("lay_out_frames")?,
-            put_frames: kernel("put_frames")?,
-            put_headers: kernel("put_headers")?,
-            hash_rows: kernel("hash_rows")?,
-            decode_frames: kernel("decode_frames")?,
-            radix_count_u32: kernel("radix_count_u32")?,
-            radix_count_u64: kernel("radix_count_u64")?,
-            radix_scatter_u32: kernel("radix_scatter_u32")?,
-            radix_scatter_u64: kernel("radix_scatter_u64")?,
-            sort_split: kernel("sort_split")?,
-            sort_join: kernel("sort_join")?,
-            scan_tiles: kernel("scan_tiles")?,
-            scan_sums: kernel("scan_sums")?,
-            scan_apply: kernel("scan_apply")?,
-            crc_tables,
-            most_blocks: u64::from(context.device().facts().multiprocessors.max(1)) * BLOCKS_EACH,
-        })
+        let multiprocessors = u64::from(context.device().facts().multiprocessors.max(1));
+        Self::with(module, crc_tables, multiprocessors * BLOCKS_EACH)
     }
 
     /// The same, where kernels that go through their work in steps have at most so many blocks.

@@ -40,6 +40,8 @@ const WEIGHT: f64 = 0.25;
 const BATCHES_TO_ONE_OF_CPU: u32 = 32;
 /// How long after the GPU was slower it is tried again, at first and at most: twice as long each time.
 const TRIALS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+/// How long a trial is kept for a thread that was told to come with a batch.
+const INVITED: Duration = Duration::from_millis(100);
 /// How long after a failure of the GPU it is left alone, at first and at most: twice as long each time.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 /// How long after rows that its kernels do not take other batches of the kind are not offered to it, likewise.
@@ -76,6 +78,8 @@ struct KindState {
     since_cpu: u32,
     next_trial: Duration,
     trial_pause: Duration,
+    /// Until then a thread is expected with a batch for the trial that is due.
+    invited_until: Duration,
     too_large_until: Duration,
     too_large_pause: Duration,
     /// When it was last asked for.
@@ -110,17 +114,26 @@ impl Policy {
         if self.used == Use::Always || of_kind.takes_next(start, now) { Ok(()) } else { Err(Declined::CpuFaster) }
     }
 
-    /// Whether a batch of the kind would go to the GPU; a batch of the CPU by which its rate is measured is left out.
+    /// Whether a thread should come with a batch of the kind, for which [`Self::choose`] then decides. Of the threads
+    /// that ask while a trial is due one is told to come, and no other for a while; the CPU would encode their batches
+    /// all the same. A batch of the CPU by which its rate is measured is left out.
     ///
     /// # Errors
-    /// It would not, for that reason.
-    pub fn would_choose(&self, kind: Kind, now: Duration) -> Result<(), Declined> {
-        let state = self.state();
+    /// It should not, for that reason.
+    pub fn invite(&self, kind: Kind, now: Duration) -> Result<(), Declined> {
+        let mut state = self.state();
         state.check(now)?;
-        let of_kind = state.kinds.get(&kind).copied().unwrap_or_default();
+        let start = state.start;
+        let of_kind = state.kind(kind, now);
         of_kind.check(now)?;
-        let would = self.used == Use::Always || of_kind.pays(state.start) || of_kind.is_trial_due(state.start, now);
-        if would { Ok(()) } else { Err(Declined::CpuFaster) }
+        if self.used == Use::Always || of_kind.pays(start) {
+            return Ok(());
+        }
+        if !of_kind.is_trial_due(start, now) || now < of_kind.invited_until {
+            return Err(Declined::CpuFaster);
+        }
+        of_kind.invited_until = now + INVITED;
+        Ok(())
     }
 
     /// How long both ways took at the start, when no batch had come yet.
@@ -199,6 +212,7 @@ impl Default for KindState {
             since_cpu: 0,
             next_trial: Duration::ZERO,
             trial_pause: TRIALS.0,
+            invited_until: Duration::ZERO,
             too_large_until: Duration::ZERO,
             too_large_pause: TOO_LARGE.0,
             asked: Duration::ZERO,
@@ -285,8 +299,8 @@ mod tests {
         policy.choose(KIND, ms(now)).is_ok()
     }
 
-    fn would_choose(policy: &Policy, now: u64) -> bool {
-        policy.would_choose(KIND, ms(now)).is_ok()
+    fn invites(policy: &Policy, now: u64) -> bool {
+        policy.invite(KIND, ms(now)).is_ok()
     }
 
     /// How many of 320 batches, a millisecond apart, go to the GPU.
@@ -298,24 +312,24 @@ mod tests {
     fn the_faster_way_gets_nearly_all() {
         for (gpu, expected) in [(2, 310), (7, 310)] {
             let policy = measured(gpu);
-            assert!(would_choose(&policy, 1));
+            assert!(invites(&policy, 1));
             assert_eq!(chosen(&policy, 1), expected, "{gpu} ms: one of 32 shows how fast the CPU is");
         }
         for gpu in [9, 20] {
             let policy = measured(gpu);
-            assert!(would_choose(&policy, 1), "a trial is due");
+            assert!(invites(&policy, 1), "a trial is due");
             assert_eq!(chosen(&policy, 1), 1, "{gpu} ms: a trial");
-            assert_eq!(policy.would_choose(KIND, ms(321)), Err(Declined::CpuFaster));
+            assert_eq!(policy.invite(KIND, ms(321)), Err(Declined::CpuFaster));
         }
     }
 
     #[test]
     fn nothing_goes_to_the_gpu_before_both_are_measured() {
         let policy = Policy::new(Use::WhenItPays);
-        assert!(!chooses(&policy, 0) && !would_choose(&policy, 0));
+        assert!(!chooses(&policy, 0) && !invites(&policy, 0));
         policy.cpu_took(KIND, MIB, ms(10), ms(0));
-        assert!(would_choose(&policy, 1) && chooses(&policy, 1), "a trial, because the GPU is not measured");
-        assert!(!would_choose(&policy, 2) && !chooses(&policy, 2));
+        assert!(invites(&policy, 1) && chooses(&policy, 1), "a trial, because the GPU is not measured");
+        assert!(!invites(&policy, 2) && !chooses(&policy, 2));
         policy.gpu_took(KIND, MIB, ms(1), ms(3));
         assert!(chooses(&policy, 4));
     }
@@ -341,7 +355,7 @@ mod tests {
         }
         policy.choose(OTHER, ms(20)).expect("a trial");
         assert_eq!(policy.choose(OTHER, ms(21)), Err(Declined::CpuFaster));
-        assert!(chooses(&policy, 21) && would_choose(&policy, 21));
+        assert!(chooses(&policy, 21) && invites(&policy, 21));
         for fields in 100..100 + 2 * MOST_KINDS as u32 {
             policy.gpu_took(Kind { fields, partitions: 1 }, MIB, ms(1), ms(100));
         }
@@ -355,7 +369,19 @@ mod tests {
         let pauses: Vec<u64> = trials.windows(2).map(|pair| (pair[1] - pair[0]) / 1000).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256]);
         policy.gpu_took(KIND, MIB, ms(1), ms(700_000));
-        assert!(would_choose(&policy, 700_001), "what was measured long ago is forgotten");
+        assert!(invites(&policy, 700_001), "what was measured long ago is forgotten");
+    }
+
+    /// Eight threads ask when a trial is due: the batches of seven would be the CPU's, on threads of the GPU.
+    #[test]
+    fn one_thread_at_a_time_comes_for_a_trial() {
+        let policy = measured(50);
+        let invited = |from: u64| (from..from + 8).filter(|now| invites(&policy, *now)).count();
+        assert_eq!((invited(1), invited(50)), (1, 0));
+        assert_eq!(invited(101), 1, "the first one does not come");
+        assert!(chooses(&policy, 102));
+        assert_eq!(invited(300), 0, "the trial has been made");
+        assert_eq!(invited(1102), 1, "the next trial");
     }
 
     #[test]
@@ -364,11 +390,11 @@ mod tests {
         for now in 1..20 {
             policy.gpu_took(KIND, MIB, ms(100), ms(now));
         }
-        assert!(chooses(&policy, 20) && !chooses(&policy, 21) && !would_choose(&policy, 21));
+        assert!(chooses(&policy, 20) && !chooses(&policy, 21) && !invites(&policy, 21));
         policy.gpu_took(KIND, MIB, ms(2), ms(30_000));
-        assert!(would_choose(&policy, 30_001));
+        assert!(invites(&policy, 30_001));
         policy.cpu_took(KIND, MIB, ms(1), ms(50_000));
-        assert!(chooses(&policy, 50_001) && !would_choose(&policy, 50_002), "the cores are free again");
+        assert!(chooses(&policy, 50_001) && !invites(&policy, 50_002), "the cores are free again");
     }
 
     #[test]
@@ -377,8 +403,8 @@ mod tests {
             let policy = Policy { used, ..measured(2) };
             policy.gpu_failed(KIND, &lost(), ms(1000));
             assert_eq!(policy.choose(KIND, ms(1099)), Err(Declined::Paused));
-            assert_eq!(policy.would_choose(OTHER, ms(1099)), Err(Declined::Paused));
-            assert!(would_choose(&policy, 1100) && chooses(&policy, 1100));
+            assert_eq!(policy.invite(OTHER, ms(1099)), Err(Declined::Paused));
+            assert!(invites(&policy, 1100) && chooses(&policy, 1100));
             policy.gpu_failed(KIND, &lost(), ms(1100));
             assert!(!chooses(&policy, 1299) && chooses(&policy, 1300));
             policy.gpu_took(KIND, MIB, ms(2), ms(1310));
@@ -403,9 +429,9 @@ mod tests {
             let policy = Policy { used, ..measured(2) };
             policy.started(MIB, ms(2), ms(10), ms(0));
             policy.gpu_failed(OTHER, &Declined::TooLarge("bytes of a row"), ms(1000));
-            assert!(chooses(&policy, 1000) && would_choose(&policy, 1000));
+            assert!(chooses(&policy, 1000) && invites(&policy, 1000));
             assert!(matches!(policy.choose(OTHER, ms(1999)), Err(Declined::TooLarge(_))));
-            assert!(matches!(policy.would_choose(OTHER, ms(1999)), Err(Declined::TooLarge(_))));
+            assert!(matches!(policy.invite(OTHER, ms(1999)), Err(Declined::TooLarge(_))));
             assert_eq!(policy.choose(OTHER, ms(2000)), Ok(()));
             for why in [Declined::NotTaken("no room"), Declined::CheckFailed("an entry"), Declined::Busy] {
                 policy.gpu_failed(KIND, &why, ms(2000));
@@ -419,7 +445,7 @@ mod tests {
         let policy = Policy::new(Use::Always);
         policy.cpu_took(KIND, MIB, ms(1), ms(0));
         policy.gpu_took(KIND, MIB, ms(100), ms(0));
-        assert!(chooses(&policy, 1) && would_choose(&policy, 1));
+        assert!(chooses(&policy, 1) && invites(&policy, 1));
         assert_eq!(chosen(&policy, 2), 320);
     }
 }

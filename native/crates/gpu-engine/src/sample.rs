@@ -1,5 +1,7 @@
 //! Rows for the self-test and for measurements, with all that the encoder looks at.
 
+use sluice_engine::Page;
+
 pub(crate) const PARTITIONS: u32 = 7;
 pub(crate) const FIELDS: u32 = 6;
 
@@ -41,15 +43,27 @@ fn row(i: u64) -> Vec<u8> {
     row
 }
 
-/// A page as the JVM fills it, and the bytes of its rows.
-pub(crate) fn page(rows: &[(u32, Vec<u8>)]) -> (Vec<u8>, usize) {
-    let mut memory: Vec<u8> = rows.iter().flat_map(|row| row.1.iter().copied()).collect();
-    let used = memory.len();
-    let mut offset = used;
-    for (partition, row) in rows.iter().rev() {
-        offset -= row.len();
-        memory.extend_from_slice(&(offset as u32).to_le_bytes());
-        memory.extend_from_slice(&partition.to_le_bytes());
+/// The memory of a page, as the JVM fills it.
+pub(crate) struct FilledPage {
+    memory: Vec<u8>,
+    used: usize,
+    entries: usize,
+}
+
+impl FilledPage {
+    pub(crate) fn of(rows: &[(u32, Vec<u8>)]) -> Self {
+        let mut memory: Vec<u8> = rows.iter().flat_map(|row| row.1.iter().copied()).collect();
+        let used = memory.len();
+        let mut offset = used;
+        for (partition, row) in rows.iter().rev() {
+            offset -= row.len();
+            memory.extend_from_slice(&(offset as u32).to_le_bytes());
+            memory.extend_from_slice(&partition.to_le_bytes());
+        }
+        Self { memory, used, entries: rows.len() }
     }
-    (memory, used)
+
+    pub(crate) fn page(&self) -> Page<'_> {
+        Page { memory: &self.memory, used: self.used, entries: self.entries }
+    }
 }

@@ -1,6 +1,9 @@
 //! The arrays of a job, in one lease.
 
-use sluice_cuda::DeviceAddress;
+use sluice_cuda::{DeviceAddress, Wait};
+use sluice_gpu_mem::{ArenaStream, StreamLease};
+
+use crate::declined::Declined;
 
 /// Arrays begin at multiples of this.
 const ALIGN: usize = 64;
@@ -30,9 +33,21 @@ impl Layout {
         Place(start)
     }
 
-    /// All bytes; none if they are more than any memory has.
-    pub(crate) fn bytes(&self) -> Option<usize> {
-        (!self.overflow).then_some(self.bytes)
+    /// Memory for all arrays, of the device, for work of the stream.
+    ///
+    /// # Errors
+    /// [`Declined::TooLarge`] with `what`: more than any memory has, or than the arena's limit ever allows, so that
+    /// another try would end in the same way. Else those of [`ArenaStream::lease`].
+    pub(crate) fn lease(
+        &self,
+        stream: &ArenaStream,
+        what: &'static str,
+        wait: Wait<'_>,
+    ) -> Result<StreamLease, Declined> {
+        if self.overflow || !stream.can_ever_lease(self.bytes) {
+            return Err(Declined::TooLarge(what));
+        }
+        Ok(stream.lease(self.bytes, wait)?)
     }
 }
 

@@ -8,12 +8,13 @@ use sluice_engine::{Page, row_hash};
 use sluice_gpu_mem::ArenaStream;
 
 use crate::declined::Declined;
-use crate::decode::decode;
+use crate::decode::decode_through;
 use crate::encode::{Batch, MadeFrame, RowHashes, Waits, encode_to};
 use crate::encode_scratch::EncodeScratch;
 use crate::kernels::Kernels;
-use crate::sample::{FIELDS, PARTITIONS, mix, page, rows};
-use crate::sort::sort_pairs;
+use crate::sample::{FIELDS, FilledPage, PARTITIONS, mix, rows};
+use crate::sort::sort_pairs_through;
+use crate::staging::Staging;
 
 /// Pairs to sort.
 const PAIRS: u64 = 6000;
@@ -70,7 +71,7 @@ pub fn self_test(kernels: &Kernels, stream: &ArenaStream, wait: Wait<'_>) -> Res
     let mut pairs: Vec<[u64; 2]> = (0..PAIRS).map(|i| [(mix(i) % 500) << (i % 3 * 20), i]).collect();
     let mut expected = pairs.clone();
     expected.sort_by_key(|pair| pair[0]);
-    sort_pairs(kernels, stream, &mut pairs, wait)?;
+    sort_pairs_through(kernels, stream, &mut scratch.staging, &mut pairs, wait)?;
     if pairs != expected {
         return Err(Declined::WrongResult("the self-test's pairs are in another order"));
     }
@@ -95,10 +96,8 @@ impl Trial {
         wait: Wait<'_>,
     ) -> Result<(), Declined> {
         let rows = rows(self.row_bytes, self.partitions);
-        let memory: Vec<(Vec<u8>, usize)> = rows.chunks(self.page_rows).map(page).collect();
-        let pages =
-            memory.iter().map(|(memory, used)| Page { memory, used: *used, entries: (memory.len() - used) / 8 });
-        let pages: Vec<Page<'_>> = pages.collect();
+        let filled: Vec<FilledPage> = rows.chunks(self.page_rows).map(FilledPage::of).collect();
+        let pages: Vec<Page<'_>> = filled.iter().map(FilledPage::page).collect();
         let batch = Batch { fields: FIELDS, partitions: self.partitions, pages: &pages, hash_rows: self.hash_rows };
         let mut made = Vec::new();
         let mut take = |frame: MadeFrame<'_>| {
@@ -113,7 +112,10 @@ impl Trial {
             return Err(Declined::WrongResult("the self-test's frames are not those of the CPU"));
         }
         // Those of a general codec are the CPU's to decode.
-        if self.options.codec == Codec::None { rows_come_back(kernels, stream, &made, &sorted, wait) } else { Ok(()) }
+        if self.options.codec != Codec::None {
+            return Ok(());
+        }
+        rows_come_back(kernels, stream, &mut scratch.staging, &made, &sorted, wait)
     }
 
     fn frames_of_cpu(&self, sorted: &[&(u32, Vec<u8>)]) -> Vec<Made> {
@@ -141,6 +143,7 @@ fn hashes_of(rows: &[&(u32, Vec<u8>)]) -> RowHashes {
 fn rows_come_back(
     kernels: &Kernels,
     stream: &ArenaStream,
+    staging: &mut Staging,
     made: &[Made],
     sorted: &[&(u32, Vec<u8>)],
     wait: Wait<'_>,
@@ -148,7 +151,7 @@ fn rows_come_back(
     let frames: Vec<&[u8]> = made.iter().map(|frame| &frame.bytes[..]).collect();
     let bytes = sorted.iter().map(|row| row.1.len()).sum();
     let (mut target, mut row_bytes) = (vec![0; bytes], vec![0; sorted.len()]);
-    decode(kernels, stream, &frames, &mut target, &mut row_bytes, wait)?;
+    decode_through(kernels, stream, staging, &frames, &mut target, &mut row_bytes, wait)?;
     let lengths_are_right = row_bytes.iter().zip(sorted).all(|(bytes, row)| *bytes as usize == row.1.len());
     if !lengths_are_right || !target.iter().eq(sorted.iter().flat_map(|row| &row.1)) {
         return Err(Declined::WrongResult("the self-test's rows do not come back"));

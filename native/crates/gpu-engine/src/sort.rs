@@ -4,10 +4,12 @@ use sluice_cuda::Wait;
 use sluice_gpu_mem::ArenaStream;
 
 use crate::declined::Declined;
+use crate::encode_scratch::STAGING_BYTES;
 use crate::kernels::Kernels;
 use crate::radix::{KeyArrays, RadixScratch, sort_by_digit};
 use crate::scratch::Layout;
-use crate::submit::{get, put, settled, start};
+use crate::staging::Staging;
+use crate::submit::{put, settled, start};
 
 /// Bits of a pass.
 const DIGIT_BITS: u32 = 8;
@@ -23,6 +25,21 @@ pub fn sort_pairs(
     pairs: &mut [[u64; 2]],
     wait: Wait<'_>,
 ) -> Result<(), Declined> {
+    let mut staging = Staging::plain(stream.stream().context(), size_of_val(pairs).min(STAGING_BYTES))?;
+    sort_pairs_through(kernels, stream, &mut staging, pairs, wait)
+}
+
+/// As [`sort_pairs`]: all comes to the host by way of the staging buffer.
+///
+/// # Errors
+/// Those of [`sort_pairs`].
+pub(crate) fn sort_pairs_through(
+    kernels: &Kernels,
+    stream: &ArenaStream,
+    staging: &mut Staging,
+    pairs: &mut [[u64; 2]],
+    wait: Wait<'_>,
+) -> Result<(), Declined> {
     let count = pairs.len();
     if u32::try_from(count).is_err() {
         return Err(Declined::TooLarge("pairs of a sort"));
@@ -34,7 +51,7 @@ pub fn sort_pairs(
     let [references, other_references] = [(); 2].map(|()| layout.array::<u32>(count));
     let bits_at = layout.array::<u64>(2);
     let scratch = RadixScratch::of(&mut layout, count, 0);
-    let lease = stream.lease(layout.bytes().ok_or(Declined::TooLarge("pairs of a sort"))?, wait)?;
+    let lease = layout.lease(stream, "the memory that the pairs need", wait)?;
     let (base, on) = (lease.address(), stream.stream());
     let (input, output, bits_at) = (input.in_lease(base), output.in_lease(base), bits_at.in_lease(base));
     let mut arrays = KeyArrays {
@@ -46,22 +63,24 @@ pub fn sort_pairs(
         wide: true,
     };
     let mut bits = [0u64, u64::MAX];
+    // Comes in pieces, and the last of them may not come.
+    let mut result = vec![[0u64; 2]; count];
     // SAFETY: every address is of an array of this lease with the type and length that its kernel takes; the lease is
-    // used on its own stream only; pairs and bits are there until `get` or `settled` has waited for all of it, and
+    // used on its own stream only; pairs and bits are there until `get_all` or `settled` has waited for all of it, and
     // any numbers are pairs.
     let sorted = settled(on, wait, || unsafe {
         put(on, bits_at, &bits)?;
         put(on, input, pairs)?;
         let blocks = kernels.blocks_for(count.div_ceil(256) as u64);
         start!(on, &kernels.sort_split, blocks, input, count as u64, arrays.keys, arrays.references, bits_at)?;
-        get(on, bits_at, &mut bits, wait)?;
+        staging.get_all(on, bits_at, &mut bits, wait)?;
         let differ = bits[0] & !bits[1];
         for shift in (0..u64::BITS).step_by(DIGIT_BITS as usize).filter(|shift| differ >> shift & 0xff != 0) {
             sort_by_digit(kernels, on, scratch.in_lease(base), &mut arrays, shift)?;
         }
         start!(on, &kernels.sort_join, blocks, input, count as u64, arrays.references, output)?;
-        get(on, output, pairs, wait)
+        staging.get_all(on, output, &mut result, wait)
     });
     stream.free(lease);
-    sorted
+    sorted.map(|()| pairs.copy_from_slice(&result))
 }

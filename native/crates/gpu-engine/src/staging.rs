@@ -96,6 +96,30 @@ impl Staging {
         // bytes that are values by the caller's promise. The slice borrows `self`, so that no other copy begins.
         Ok(unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), count) })
     }
+
+    /// Copies values from the device to `target`, by way of the buffer, as many at a time as it holds, and waits for
+    /// all work of the stream. Nothing is copied to `target` after this has returned, also after a wait that failed.
+    ///
+    /// # Safety
+    /// As for [`Self::get`].
+    pub(crate) unsafe fn get_all<T: Copy>(
+        &mut self,
+        stream: &Stream,
+        source: u64,
+        target: &mut [T],
+        wait: Wait<'_>,
+    ) -> Result<(), Declined> {
+        if target.is_empty() {
+            return finish(stream, wait);
+        }
+        let room = self.room::<T>();
+        for (number, piece) in target.chunks_mut(room).enumerate() {
+            let from = source + (number * room * size_of::<T>()) as u64;
+            // SAFETY: the caller's promise; these are some of its values.
+            piece.copy_from_slice(unsafe { self.get::<T>(stream, from, piece.len(), wait)? });
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Staging {

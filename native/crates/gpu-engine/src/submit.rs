@@ -62,30 +62,6 @@ pub(crate) unsafe fn put<T: Copy>(stream: &Stream, target: u64, values: &[T]) ->
     Ok(())
 }
 
-/// Copies from the device to `target`, and waits for all work of the stream. It is waited for before the copy, too:
-/// `target` is not pinned, so that the driver makes the copy within the call, when the stream's work has ended, and
-/// work that hangs would hold up the call without limit.
-///
-/// # Safety
-/// Any bytes are a `T`; the source is allocated and has that many values.
-pub(crate) unsafe fn get<T: Copy>(
-    stream: &Stream,
-    source: u64,
-    target: &mut [T],
-    wait: Wait<'_>,
-) -> Result<(), Declined> {
-    if !target.is_empty() {
-        finish(stream, wait)?;
-        // SAFETY: the caller's promise; `finish` below waits whether or not the task is being killed, so that the
-        // target is there until the copy is done. If that wait fails the device is lost; the target is free all the
-        // same, because the driver returns from a copy to memory that is not pinned only when it has been made.
-        unsafe {
-            stream.copy_to_host(target.as_mut_ptr().cast(), DeviceAddress(source), size_of_val(target))?;
-        }
-    }
-    finish(stream, wait)
-}
-
 /// Does `work`, which puts work into the stream and waits for it. If it fails halfway, waits for what is in the stream,
 /// since that may use memory of the host.
 pub(crate) fn settled<T>(

@@ -40,6 +40,11 @@ impl ArenaStream {
         self.try_lease(bytes).or_else(|refused| self.arena.lease_under_pressure(self, bytes, wait, refused))
     }
 
+    /// As [`StreamArena::can_ever_lease`].
+    pub fn can_ever_lease(&self, bytes: usize) -> bool {
+        self.arena.can_ever_lease(bytes)
+    }
+
     /// A lease that needs neither a wait nor another stream's limbo.
     pub(crate) fn try_lease(&self, bytes: usize) -> Result<StreamLease, sluice_mem::MemError> {
         let block = Block::of(bytes);

@@ -146,6 +146,13 @@ impl StreamArena {
         ArenaStream::new(Arc::clone(self), stream, limbo)
     }
 
+    /// Whether the limit allows a lease of so many bytes at all, where there are no others.
+    pub fn can_ever_lease(&self, bytes: usize) -> bool {
+        // A lease lies in one region, which is at least as long, rounded, and takes its padding too.
+        let region = bytes.max(1).checked_next_multiple_of(SEGMENT_BYTES).unwrap_or(usize::MAX);
+        self.provider.footprint(region) <= self.limit_bytes
+    }
+
     /// The arena below. Memory that is leased from it directly must not be in use by the device when it is released.
     pub fn memory(&self) -> &Arc<DeviceArena> {
         &self.memory
@@ -292,9 +299,7 @@ impl StreamArena {
         refused: MemError,
     ) -> Result<StreamLease, Declined> {
         self.pressure.shortages.fetch_add(1, Relaxed);
-        // A lease lies in one region, which is at least as long, rounded, and takes its padding too.
-        let region = bytes.max(1).checked_next_multiple_of(SEGMENT_BYTES).unwrap_or(usize::MAX);
-        if self.provider.footprint(region) > self.limit_bytes {
+        if !self.can_ever_lease(bytes) {
             return Err(self.declined(Declined::Memory(refused)));
         }
         let _short = Short::enter(&self.short);

@@ -3,7 +3,9 @@
 use jni::objects::{JByteArray, JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
 use sluice_codec::{Codec, CodecOptions, EndMarkKey, FrameKey, Level, OutputId, Seal, Sealer};
-use sluice_engine::{BatchShape, ChecksumAlgorithm, Committed, FrameInFile, MapOutputWriter, Page, Sealing};
+use sluice_engine::{
+    BatchShape, ChecksumAlgorithm, Committed, EngineError, FrameInFile, MapOutputWriter, Page, Sealing,
+};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -28,6 +30,7 @@ native_methods! {
         writerEncodeAccelerated = encode_accelerated(
             writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>,
         ) -> jlong;
+        writerWaitingForAccelerator = waiting_for_accelerator(writer: jlong) -> jint;
         writerAddRow = add_row(
             writer: jlong, sequence: jlong, partition: jint, file: JString<'_>, start: jlong, bytes: jlong,
             row_hash: jlong, seal: JByteArray<'_>,
@@ -118,9 +121,9 @@ fn encode_accelerated(
     fields: i32,
     pages: JLongArray<'_>,
 ) -> Result<i64, CallError> {
-    let output = WRITERS.get(writer)?;
-    let pages = pages_of(call, &pages)?;
-    Ok(output.encode_accelerated(sequence, number(fields, "number of fields")?, &pages)? as i64)
+    encode_pages(call, writer, fields, &pages, |output, fields, pages| {
+        output.encode_accelerated(sequence, fields, pages)
+    })
 }
 
 fn encode_until(
@@ -131,14 +134,28 @@ fn encode_until(
     pages: JLongArray<'_>,
     until: i32,
 ) -> Result<i64, CallError> {
-    let output = WRITERS.get(writer)?;
-    let pages = pages_of(call, &pages)?;
-    let (fields, until) = (number(fields, "number of fields")?, number(until, "a partition")?);
-    Ok(output.encode_until(sequence, fields, &pages, until)? as i64)
+    let until = number(until, "a partition")?;
+    encode_pages(call, writer, fields, &pages, |output, fields, pages| {
+        output.encode_until(sequence, fields, pages, until)
+    })
 }
 
-fn pages_of<'a>(call: &Call<'_>, pages: &JLongArray<'_>) -> Result<Vec<Page<'a>>, CallError> {
-    call.records::<PAGE_LONGS>(pages, "pages")?.into_iter().map(page).collect()
+/// Checks what the JVM has given, and encodes.
+fn encode_pages(
+    call: &Call<'_>,
+    writer: i64,
+    fields: i32,
+    pages: &JLongArray<'_>,
+    encode: impl FnOnce(&MapOutputWriter, u32, &[Page<'_>]) -> Result<usize, EngineError>,
+) -> Result<i64, CallError> {
+    let output = WRITERS.get(writer)?;
+    let pages = call.records::<PAGE_LONGS>(pages, "pages")?.into_iter().map(page);
+    let pages = pages.collect::<Result<Vec<_>, _>>()?;
+    Ok(encode(&output, number(fields, "number of fields")?, &pages)? as i64)
+}
+
+fn waiting_for_accelerator(_: &mut Call<'_>, writer: i64) -> Result<i32, CallError> {
+    Ok(WRITERS.get(writer)?.waiting_for_accelerator() as i32)
 }
 
 fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Page<'a>, CallError> {

@@ -10,8 +10,11 @@ use crate::plan::TIMEOUT;
 
 /// The most time a run of `ucx_perftest` gets beyond what it was asked for.
 const GRACE: Duration = Duration::from_secs(30);
-/// Reads of a run that is made for its latency, or to learn how fast the others will be.
+/// Reads of a run that is made for its latency, or to learn how fast the others will be: at most.
 const FEW: u64 = 500;
+/// And of so many bytes, if that are fewer reads; but at least [`LEAST`].
+const FEW_BYTES: usize = 1 << 30;
+const LEAST: u64 = 20;
 
 /// A process that ends with this value.
 struct Killed(Child);
@@ -35,10 +38,11 @@ impl Bare<'_> {
     /// Bandwidth with `window` reads under way, for about `time`, and the latency of one alone.
     pub(crate) fn figure(&self, window: u32, time: Duration) -> Result<BareFigure, String> {
         // A first run says how many reads fill the time.
-        let rate = self.run(window, FEW)?.mb_per_s;
-        let count = (rate * 1e6 / self.size as f64 * time.as_secs_f64()).clamp(FEW as f64, 5e6) as u64;
+        let few = few(self.size);
+        let rate = self.run(window, few)?.mb_per_s;
+        let count = (rate * 1e6 / self.size as f64 * time.as_secs_f64()).clamp(few as f64, 5e6) as u64;
         let mb_per_s = self.run(window, count)?.mb_per_s;
-        Ok(BareFigure { mb_per_s, latency_us: self.run(1, FEW)?.latency_us })
+        Ok(BareFigure { mb_per_s, latency_us: self.run(1, few)?.latency_us })
     }
 
     /// One run of both ends. Its latency is that of reads one by one only if `window` is 1.
@@ -56,7 +60,7 @@ impl Bare<'_> {
             |command: &mut Command| command.spawn().map_err(|e| format!("starting {}: {e}", self.program.display()));
         let _server = Killed(start(&mut command())?);
         std::thread::sleep(Duration::from_millis(500));
-        let warm_up = (count / 10).max(100).to_string();
+        let warm_up = (count / 10).max(few(self.size) / 5).to_string();
         let arguments = ["127.0.0.1", "-t", "ucp_get", "-f", "-v", "-w", &warm_up];
         let (size_text, window_text, count_text) = (self.size.to_string(), window.to_string(), count.to_string());
         let more = ["-s", &size_text, "-O", &window_text, "-n", &count_text];
@@ -74,6 +78,10 @@ impl Bare<'_> {
         }
         figures(&output).ok_or_else(|| format!("{} printed no figure: {output}", self.program.display()))
     }
+}
+
+fn few(size: usize) -> u64 {
+    (FEW_BYTES / size).min(FEW as usize).max(LEAST as usize) as u64
 }
 
 fn free_port() -> Result<u16, String> {
@@ -99,6 +107,11 @@ fn figures(output: &str) -> Option<BareFigure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_blocks_are_read_less_often() {
+        assert_eq!([few(1), few(1 << 20), few(16 << 20), few(1 << 30)], [500, 500, 64, 20]);
+    }
 
     #[test]
     fn the_figures_are_found_in_what_ucx_perftest_prints() {

@@ -1,14 +1,19 @@
 //! What is measured, as numbers, and the middle of several runs.
 
+use crate::plan::Load;
+
 /// One size's figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Figure {
     pub(crate) size: usize,
-    pub(crate) window: u32,
+    pub(crate) load: Load,
     pub(crate) mb_per_s: f64,
     pub(crate) latency_us: f64,
     /// Processor seconds of the process that is read, per second of reading.
     pub(crate) owner_cpu: f64,
+    /// MB per second of the same reads by the wire alone, without the protocol above it; measured with
+    /// [`Load::Gets`].
+    pub(crate) wire_mb_per_s: Option<f64>,
 }
 
 impl Figure {
@@ -16,7 +21,9 @@ impl Figure {
     pub(crate) fn median(runs: &[Figure]) -> Figure {
         let of = |value: fn(&Figure) -> f64| median(&mut runs.iter().map(value).collect::<Vec<_>>());
         let (mb_per_s, latency_us) = (of(|run| run.mb_per_s), of(|run| run.latency_us));
-        Figure { mb_per_s, latency_us, owner_cpu: of(|run| run.owner_cpu), ..runs[0] }
+        let mut wire: Vec<f64> = runs.iter().filter_map(|run| run.wire_mb_per_s).collect();
+        let wire_mb_per_s = (!wire.is_empty()).then(|| median(&mut wire));
+        Figure { mb_per_s, latency_us, owner_cpu: of(|run| run.owner_cpu), wire_mb_per_s, ..runs[0] }
     }
 }
 

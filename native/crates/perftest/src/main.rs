@@ -9,6 +9,7 @@ mod plan;
 mod progress;
 mod report;
 mod sizes;
+mod wire_alone;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::plan::Plan;
+use crate::plan::{Load, Plan};
 use crate::report::Row;
 use crate::sizes::Bytes;
 
@@ -35,12 +36,19 @@ struct Arguments {
     /// Sizes of the blocks.
     #[arg(long, value_delimiter = ',', default_value = "64k,1m")]
     sizes: Vec<Bytes>,
-    /// With --self: cma, tcp, or what UCX_TLS may be, as rc+tcp.
+    /// With --self: cma, tcp, shm, or what UCX_TLS may be, as rc+tcp. Sluice's way within a machine is CMA, with shm
+    /// too: beside it UCX's own program then uses UCX's shared memory.
     #[arg(long, value_delimiter = ',', default_value = "cma,tcp")]
     transports: Vec<String>,
     /// Blocks asked for at once.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
     window: u32,
+    /// Instead of --window: so many reads under way over the wire, no more and no fewer, each of a whole block (jobs
+    /// read pieces of at most 512k), as UCX's own program has them. Then the wire is measured without the protocol,
+    /// too.
+    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "window",
+          value_parser = clap::value_parser!(u32).range(1..=256))]
+    gets: Vec<u32>,
     /// Bytes that are read round and round; at least one block. ucx_perftest reads one block again and again; map
     /// outputs are larger than a core's cache: 64m, say.
     #[arg(long, default_value = "1")]
@@ -57,9 +65,9 @@ struct Arguments {
     /// UCX's own ucx_perftest, to compare with.
     #[arg(long, env = "SLUICE_UCX_PERFTEST", value_name = "PATH")]
     ucx_perftest: Option<PathBuf>,
-    /// Writes the figures to a file: an array of transport, size, window, mb_per_s, latency_us,
+    /// Writes the figures to a file: an array of transport, size, window or gets, mb_per_s, latency_us,
     /// owner_cpu (processor seconds of the process that is read, per second), library_mb_per_s, library_latency_us,
-    /// ratio_vs_library (of the bandwidths).
+    /// ratio_vs_library (of the bandwidths); with --gets wire_mb_per_s and ratio_vs_wire, too.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -70,8 +78,12 @@ impl Arguments {
             return Err(format!("--seconds {} is not between 0.01 and 3600", self.seconds));
         }
         let sizes: Vec<usize> = self.sizes.iter().map(|size| size.0).collect();
-        let (window, time) = (self.window, Duration::from_secs_f64(self.seconds));
-        Ok(Plan { sizes, spread: self.spread.0, window, time, repeat: self.repeat })
+        let mut loads: Vec<Load> = self.gets.iter().map(|gets| Load::Gets(*gets)).collect();
+        if loads.is_empty() {
+            loads.push(Load::Window(self.window));
+        }
+        let time = Duration::from_secs_f64(self.seconds);
+        Ok(Plan { sizes, spread: self.spread.0, loads, time, repeat: self.repeat })
     }
 }
 
@@ -90,7 +102,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     } else {
         return Err("one of --self, --listen and --connect is needed".into());
     };
-    print!("{}", report::table(&rows));
+    print!("{}{}", report::table(&rows), report::notes(&rows));
     if let Some(file) = &arguments.json {
         std::fs::write(file, report::json(&rows)).map_err(|e| format!("writing {}: {e}", file.display()))?;
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sluice_transport::{Block, Transport};
 
 use crate::figures::{Figure, median};
-use crate::plan::{Plan, TIMEOUT};
+use crate::plan::{Load, Plan, TIMEOUT};
 
 /// Publishes one map output for each size, all in one file.
 pub(crate) fn publish(owner: &Transport, file: &Path, plan: &Plan) -> Result<(), String> {
@@ -71,15 +71,15 @@ impl<'a> Reading<'a> {
         Ok(taken.len() as u32)
     }
 
-    /// MB (10^6 bytes) per second with up to twice `window` blocks asked for, in requests of `window`.
-    pub(crate) fn bandwidth(&mut self, window: u32, time: Duration) -> Result<f64, String> {
+    /// MB (10^6 bytes) per second with at least two requests open, of so many blocks each.
+    pub(crate) fn bandwidth(&mut self, blocks: u32, time: Duration) -> Result<f64, String> {
         let mut asked = 0;
         let mut ended = 0u64;
         let start = Instant::now();
         while start.elapsed() < time {
-            while asked < 2 * window {
-                self.ask(window)?;
-                asked += window;
+            while asked < 2 * blocks {
+                self.ask(blocks)?;
+                asked += blocks;
             }
             let taken = self.take()?;
             asked -= taken;
@@ -110,12 +110,14 @@ impl<'a> Reading<'a> {
 pub(crate) fn figure(
     reading: &mut Reading<'_>,
     plan: &Plan,
+    load: Load,
     mut owner_cpu: impl FnMut() -> Result<f64, String>,
 ) -> Result<Figure, String> {
-    reading.bandwidth(plan.window, plan.time / 4)?;
+    let blocks = load.request_blocks(reading.size);
+    reading.bandwidth(blocks, plan.time / 4)?;
     let (start, before) = (Instant::now(), owner_cpu()?);
-    let mb_per_s = reading.bandwidth(plan.window, plan.time)?;
+    let mb_per_s = reading.bandwidth(blocks, plan.time)?;
     let owner_cpu = (owner_cpu()? - before) / start.elapsed().as_secs_f64();
     let latency_us = reading.latency(plan.time / 4)?;
-    Ok(Figure { size: reading.size, window: plan.window, mb_per_s, latency_us, owner_cpu })
+    Ok(Figure { size: reading.size, load, mb_per_s, latency_us, owner_cpu, wire_mb_per_s: None })
 }

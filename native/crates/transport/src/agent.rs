@@ -106,7 +106,7 @@ impl<W: Wire> Agent<W> {
         let locator = Locator::new(Arc::clone(&shared.catalog), regions, disk, disk_patience(options));
         let owner = Owner::new(instance, secret.clone(), locator);
         let completions = Arc::clone(&shared.completions);
-        let reader = Reader::new(instance, address.clone(), secret, arena, completions, options.timeout);
+        let reader = Reader::new(instance, address.clone(), secret, arena, completions, options);
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
         let (events, checked, turns, malformed, refusals, wrong_proof_told) = Default::default();

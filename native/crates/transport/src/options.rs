@@ -23,6 +23,10 @@ pub struct TransportOptions {
     pub max_connections: usize,
     /// How long a connection that nothing passes over is kept.
     pub connection_idle: Duration,
+    /// For measurements beside the bare library: so many gets are under way over each connection, of whole ranges,
+    /// whatever their bytes. None: as many as the wire says, in pieces (`plan.rs`).
+    #[doc(hidden)]
+    pub max_gets: Option<usize>,
     /// Where map outputs will be. With an RDMA device, it is tried at the start how files there can be registered; each
     /// filesystem that has none of them is tried when its first file is mapped.
     pub directories: Vec<PathBuf>,
@@ -50,6 +54,7 @@ impl TransportOptions {
             idle_mapped_bytes: max_mapped_bytes / 2,
             max_connections: MAX_CONNECTIONS,
             connection_idle: CONNECTION_IDLE,
+            max_gets: None,
             directories: Vec::new(),
         }
     }

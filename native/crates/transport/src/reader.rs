@@ -26,6 +26,7 @@ pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
 use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES};
+use crate::options::TransportOptions;
 use crate::plan::plan;
 use crate::proof::{Secret, SessionKeys, Unproven};
 use crate::sample::Probe;
@@ -87,11 +88,11 @@ impl Reader {
         secret: Secret,
         arena: Arc<Arena>,
         completions: Arc<Completions>,
-        timeout: Duration,
+        options: &TransportOptions,
     ) -> Self {
         let identity = Identity { instance, address, secret };
-        let (batches, watch) = (Batches::new(arena), Watch::new(timeout));
-        let schedule = Schedule::new(timeout / MEMORY_PATIENCE);
+        let (batches, watch) = (Batches::new(arena), Watch::new(options.timeout));
+        let schedule = Schedule::new(options.timeout / MEMORY_PATIENCE, options.max_gets);
         let (sessions, by_owner, idle, probes, last, last_session) = Default::default();
         Self { identity, completions, sessions, by_owner, idle, batches, schedule, watch, probes, last, last_session }
     }

@@ -265,6 +265,45 @@ fn a_gpu_that_makes_wrong_frames_is_given_up() {
     assert!(lost(&gpu).contains("it makes what is wrong: a frame whose payload is damaged"), "{}", lost(&gpu));
 }
 
+/// The CPU knows better what is wrong with pages: a device that refuses good ones is not to be trusted.
+#[test]
+fn a_gpu_that_finds_good_pages_wrong_is_given_up() {
+    let Some(setting) = Setting::simulated() else { return };
+    let gpu = setting.accelerator(&always()).unwrap();
+    let pages = Pages::of(&Rows { fields: 1, partitions: 3, rows: vec![(2, vec![0; 1024]); 2], page_rows: 9 });
+    let pages = pages.pages();
+    // The rows' partition is none of two.
+    let batch = AcceleratorBatch { fields: 1, partitions: 2, pages: &pages, options: FAST, hash_rows: false };
+    let declined = gpu.encode(&batch, &mut |_| Ok(())).unwrap_err();
+    assert!(declined.finds_pages_wrong, "{declined:?}");
+    let took = Duration::from_millis(1);
+    for other in [None, Some(sluice_engine::Declined::new("no room"))] {
+        gpu.encoded_by_cpu(&batch, took, other);
+        assert_eq!(gpu.lost(), None, "{other:?}");
+    }
+    gpu.encoded_by_cpu(&batch, took, Some(declined));
+    assert!(lost(&gpu).contains("it finds something wrong with pages that the CPU encodes"), "{}", lost(&gpu));
+    assert_eq!((gpu.counts().checks_failed, gpu.counts().wrong_results), (1, 1));
+}
+
+/// Where the memory limit is too low for the batches of one shuffle, others are encoded all the same.
+#[test]
+fn a_batch_that_never_fits_pauses_only_its_kind() {
+    let Some(module) = module() else { return };
+    let setting = Setting::with_module(module, 128 << 20);
+    let gpu = setting.accelerator(&always()).unwrap();
+    // Frames of a row or two, with a hundred columns.
+    let large = [table(&[0; 100], 5000, 5000, 0, 1)];
+    let small = [table(&[0, 6], 300, 3, 0, 2)];
+    for _ in 0..2 {
+        assert_eq!(check(&gpu, &large, FAST), Counts { too_large: 1, ..Counts::default() });
+        let counts = check(&gpu, &small, FAST);
+        assert_eq!((counts.encoded_batches, counts.paused), (1, 0));
+    }
+    drop(gpu);
+    setting.finish();
+}
+
 #[test]
 fn frames_for_which_the_host_has_no_room_are_not_taken() {
     let Some(setting) = Setting::new() else { return };
@@ -300,6 +339,29 @@ fn a_busy_gpu_declines() {
     .unwrap();
     assert_eq!((gpu.counts().busy, gpu.counts().encoded_batches), (2 * frames, 1));
     assert!(frames > 0 && wants(&gpu));
+    drop(gpu);
+    setting.finish();
+}
+
+/// The GPU, which is much slower than the CPU here, is tried once with batches of three partitions: when it is free.
+#[test]
+fn a_trial_that_finds_no_lane_is_not_spent() {
+    let Some(setting) = Setting::simulated() else { return };
+    let options = GpuOptions { used: Use::WhenItPays, least_bytes: 16 << 10, ..always() };
+    let gpu = setting.accelerator(&options).unwrap();
+    let pages = Pages::of(&table(&[0], 1000, 2, 0, 9));
+    let pages = pages.pages();
+    let batch = |partitions| AcceleratorBatch { fields: 1, partitions, pages: &pages, options: FAST, hash_rows: false };
+    let mut frames = 0;
+    gpu.encode(&batch(2), &mut |_| {
+        frames += 1;
+        assert!(gpu.encode(&batch(3), &mut |_| Ok(())).is_err());
+        Ok(())
+    })
+    .unwrap();
+    assert!(frames > 0);
+    assert_eq!((gpu.counts().busy, gpu.counts().encoded_batches), (frames, 1));
+    gpu.encode(&batch(3), &mut |_| Ok(())).unwrap();
     drop(gpu);
     setting.finish();
 }

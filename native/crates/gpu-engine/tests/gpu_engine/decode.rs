@@ -49,3 +49,26 @@ fn a_frame_of_as_many_rows_as_there_can_be() {
     assert!(back.iter().eq(rows.iter()));
     setting.finish();
 }
+
+/// A wait that fails leaves copies to come. They go to no memory of the caller, who may free it.
+#[test]
+fn after_a_wait_that_fails_nothing_is_written_to_the_callers_memory() {
+    let rows = table(&[0, 6], 300, 1, 0, 3);
+    let frames = rows.frames_of_cpu(FAST);
+    let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame.1[..]).collect();
+    let expected: Vec<u32> = rows.rows.iter().map(|row| row.1.len() as u32).collect();
+    for nth in 1.. {
+        let Some(setting) = Setting::simulated() else { return };
+        setting.simulator().configure(&format!("fail=cuStreamQuery@{nth}:1"));
+        let (mut target, mut lengths) = (vec![0xEE; expected.iter().sum::<u32>() as usize], vec![0; 300]);
+        let decoded = decode(&setting.kernels, &setting.stream, &frames, &mut target, &mut lengths, long());
+        let Err(why) = decoded else {
+            assert!(nth > 3 && lengths == expected, "a wait asks at least once");
+            return;
+        };
+        assert!(why.is_lost(), "question {nth}: {why}");
+        // The simulator has a pattern where a copy will go.
+        assert!(target.iter().all(|byte| *byte == 0xEE), "question {nth}");
+        assert!(lengths == expected || lengths.iter().all(|length| *length == 0), "question {nth}");
+    }
+}

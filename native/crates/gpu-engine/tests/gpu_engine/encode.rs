@@ -133,16 +133,29 @@ fn frames_for_a_general_codec_are_made_by_the_cpu() {
 #[test]
 fn without_memory_it_is_declined_and_nothing_is_left() {
     let Some(module) = crate::setting::module() else { return };
-    let small = Setting::with_module(module, 1 << 20);
     let rows = table(&[0, 1, 2, 3], 20_000, 4, 0, 2);
     let pages = page(&rows.rows, 0);
     let used = rows.rows.iter().map(|row| row.1.len()).sum();
     let pages = [Page { memory: &pages, used, entries: rows.rows.len() }];
     let batch = Batch { fields: 4, partitions: 4, pages: &pages, hash_rows: false };
     let wait = sluice_cuda::Wait::at_most(std::time::Duration::from_millis(5));
-    let refused = encode(&small.kernels, &small.stream, batch, FAST, wait);
-    assert!(matches!(refused, Err(Declined::Memory(_))), "{refused:?}");
-    assert_eq!(small.arena.memory().leased_bytes(), 0);
+    // The limit has no room for any lease; or for this one, until others are free.
+    for (limit, never) in [(1 << 20, true), (128 << 20, false)] {
+        let small = Setting::with_module(module, limit);
+        let mut held = Vec::new();
+        for bytes in [64 << 20, 4 << 20, 256 << 10, 16 << 10] {
+            while let Ok(lease) = small.stream.lease(bytes, wait) {
+                held.push(lease);
+            }
+        }
+        assert_eq!(held.is_empty(), never);
+        let leased = small.arena.memory().leased_bytes();
+        let refused = encode(&small.kernels, &small.stream, batch, FAST, wait);
+        assert_eq!(matches!(refused, Err(Declined::TooLarge(_))), never, "{refused:?}");
+        assert_eq!(matches!(refused, Err(Declined::Memory(_))), !never, "{refused:?}");
+        assert_eq!(small.arena.memory().leased_bytes(), leased);
+        held.into_iter().for_each(|lease| small.stream.free(lease));
+    }
 }
 
 /// A call of the driver that fails in the middle: declined, whichever it is, and the next batch works.

@@ -69,9 +69,10 @@ fn kernels_that_make_other_bytes_do_not_pass_the_self_test() {
     assert!(matches!(broken.engine(), Err(Declined::WrongResult(_))), "without {site}");
 }
 
-/// The self-test comes to all places where threads wait for each other, as a bit of everything does.
+/// The self-test comes to all places where threads wait for each other, as a bit of everything does. That it needs each
+/// kernel: `faults`.
 #[test]
-fn the_self_test_needs_all_kernels() {
+fn the_self_test_comes_to_all_places_where_threads_wait() {
     let sites = |work: &dyn Fn(&Setting)| {
         let setting = Setting::simulated()?;
         work(&setting);

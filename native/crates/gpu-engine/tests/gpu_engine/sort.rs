@@ -27,3 +27,19 @@ fn pairs_are_sorted_and_stay_in_order() {
     }
     setting.finish();
 }
+
+#[test]
+fn after_a_wait_that_fails_the_pairs_are_as_they_were() {
+    let before: Vec<[u64; 2]> = (0..5000).map(|i| [xorshift(i) % 300, i]).collect();
+    for nth in 1.. {
+        let Some(setting) = Setting::simulated() else { return };
+        setting.simulator().configure(&format!("fail=cuStreamQuery@{nth}:1"));
+        let mut pairs = before.clone();
+        let sorted = sort_pairs(&setting.kernels, &setting.stream, &mut pairs, long());
+        let Err(why) = sorted else {
+            assert!(nth > 2 && pairs.is_sorted(), "a wait asks at least once");
+            return;
+        };
+        assert!(why.is_lost() && pairs == before, "question {nth}: {why}");
+    }
+}

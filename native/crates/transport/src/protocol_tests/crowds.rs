@@ -354,3 +354,26 @@ fn a_turn_opens_few_connections_also_to_reach_a_peers_number() {
     crowd.settle();
     assert_eq!((opened, crowd.take_openings(), crowd.statistic(Statistic::Connections)), (100, 0, 1));
 }
+
+/// What `perftest --gets` measures: that many reads of whole blocks, no more and no fewer while there are blocks.
+#[test]
+fn as_many_whole_blocks_are_read_at_once_as_are_asked_for() {
+    const LARGE: usize = 8 << 20;
+    for gets in [1, 8] {
+        let options = TransportOptions { max_gets: Some(gets), ..TransportOptions::default() };
+        let mut crowd = Crowd::new(1, LARGE, Arena::host(64 * LARGE), &options).expect("good options");
+        crowd.connect(0);
+        crowd.settle();
+        crowd.set_rate(0, LARGE);
+        crowd.fetch(0, 40);
+        let (mut ended, mut most) = (0, 0);
+        while ended < 40 {
+            ended += crowd.take().len();
+            crowd.turn_for(TURN);
+            let under_way = crowd.gets_in_flight();
+            assert_eq!(crowd.bytes_in_flight(0), under_way * LARGE);
+            most = most.max(under_way);
+        }
+        assert_eq!(most, gets);
+    }
+}

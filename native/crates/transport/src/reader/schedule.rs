@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use super::batches::{Batches, Begun};
 use super::session::{PeerNumber, SessionId};
-use crate::plan::Planned;
+use crate::plan::{GET_BYTES, Planned};
 use crate::wire::{Endpoint, Get, Wire};
 
 /// While tasks read blocks they give memory back every few milliseconds.
@@ -124,6 +124,8 @@ pub(super) struct Schedule {
     under_way: HashMap<u64, Started>,
     /// How long a block waits for memory.
     patience: Duration,
+    /// For measurements: [`TransportOptions::max_gets`](crate::TransportOptions).
+    max_gets: Option<usize>,
     /// When a block was last given memory.
     given: Option<Instant>,
     /// Until when the time of waits has been counted.
@@ -132,9 +134,9 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(super) fn new(patience: Duration, max_gets: Option<usize>) -> Self {
         let (queues, runnable, waiting, waiters, under_way, given, counted, waits) = Default::default();
-        Self { queues, runnable, waiting, waiters, under_way, patience, given, counted, waits }
+        Self { queues, runnable, waiting, waiters, under_way, patience, max_gets, given, counted, waits }
     }
 
     pub(super) fn open(&mut self, session: SessionId, peer: PeerNumber, endpoint: Endpoint) {
@@ -275,8 +277,12 @@ impl Schedule {
         over: &mut Vec<u64>,
     ) -> Filled {
         let Some(queue) = self.queues.get_mut(&session) else { return Filled::Yes };
-        let (most_bytes, mut has_leased) = (wire.max_bytes_in_flight(queue.endpoint), false);
-        while queue.gets < MAX_GETS && queue.bytes < most_bytes {
+        let (most_gets, most_bytes, largest_get) = match self.max_gets {
+            Some(gets) => (gets, usize::MAX, usize::MAX),
+            None => (MAX_GETS, wire.max_bytes_in_flight(queue.endpoint), GET_BYTES),
+        };
+        let mut has_leased = false;
+        while queue.gets < most_gets && queue.bytes < most_bytes {
             let Some(planned) = queue.planned.front_mut() else { break };
             let (batch, part) = (planned.batch, planned.part);
             if has_leased && !batches.has_memory(batch, part) {
@@ -300,7 +306,7 @@ impl Schedule {
                 Begun::OverShare => return Filled::OverShare,
                 Begun::NoMemory => return Filled::NoMemory,
             };
-            let piece = planned.cut();
+            let piece = planned.cut(largest_get);
             if planned.is_cut() {
                 queue.planned.pop_front();
             }

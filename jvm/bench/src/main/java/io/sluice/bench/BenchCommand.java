@@ -23,13 +23,16 @@ import io.sluice.bench.run.Hosts;
 import io.sluice.bench.run.JobRun;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
+import io.sluice.bench.run.PeerJar;
 import io.sluice.bench.run.Site;
+import io.sluice.bench.run.Space;
 import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
 import io.sluice.bench.run.TableGeneration;
 import io.sluice.bench.run.Workplace;
 import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.tables.TableFiles;
+import io.sluice.bench.tables.TableForm;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.catalogue.Entry;
 import io.sluice.bench.workload.Sizing;
@@ -66,6 +69,8 @@ final class BenchCommand implements Callable<Integer> {
   private static final int EXECUTOR_MIB = 4096;
   private static final String DEFAULT_MASTER = "local-cluster[2,1]";
   private static final long MIB = 1024 * 1024;
+  private static final int RERUNS = 7;
+  private static final int RERUN_WARM_UPS = 3;
 
   @Parameters(arity = "0..*", paramLabel = "WORKLOAD",
       description = "What to run: names from the list below; all is every one but tpch and tpcds, which read tables of "
@@ -103,12 +108,22 @@ final class BenchCommand implements Callable<Integer> {
   @Option(names = "--warmups", defaultValue = "3", paramLabel = "N",
       description = "Runs before them that are not counted. Default: ${DEFAULT-VALUE}.") private int warmUps;
 
+  @Option(names = "--rerun-below",
+      description = "Measure again, with at least " + RERUNS + " runs after " + RERUN_WARM_UPS + " warm-ups, the "
+          + "workloads in which Sluice was slower than their floors permit. Both results are in --json, the second "
+          + "one counts.") private boolean rerunBelow;
+
   @Option(names = "--rows", paramLabel = "N",
       description = "Rows of the generated data. Default: the workload's own, see below.") private Long rows;
 
   @Option(names = "--scale", defaultValue = "1", paramLabel = "F",
       description = "Scale factor of TPC-H's and TPC-DS's tables: 1 is about a gigabyte of text. They are made once "
           + "and kept in build/tpch and build/tpcds. Default: ${DEFAULT-VALUE}.") private double scale;
+
+  @Option(names = "--tables", defaultValue = "plain", paramLabel = "FORM",
+      description = "How TPC-DS's tables are laid out: plain, partitioned (large ones by day, for dynamic partition "
+          + "pruning), bucketed (large ones by item), or cbo (plain, with statistics of all columns in Spark's catalog "
+          + "and plans by cost). Default: ${DEFAULT-VALUE}.") private String form;
 
   @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
       description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.") private int maps;
@@ -201,6 +216,11 @@ final class BenchCommand implements Callable<Integer> {
       chart = workplace.root().resolve("build/potential.svg");
     }
     SparkHome home = workplace.sparkHome(spark);
+    try {
+      plan.peerJars.forEach((name, jar) -> PeerJar.check(name, jar, home));
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
     try (Cluster cluster = plan.hosts == null ? null : clusterUp(plan, home, workplace)) {
       Site site = cluster == null ? Site.of(plan.master) : cluster.site();
       return job.given() ? predict(plan, home, workplace, site) : measure(plan, home, workplace, site);
@@ -231,13 +251,16 @@ final class BenchCommand implements Callable<Integer> {
    * @param hosts null if {@code master} is to be used as it is
    * @param oldJar null without the engine {@code sluice-old}
    * @param peerJars of the engines' peers, by their names
+   * @param form of the tables that queries of benchmarks read
    */
   private record Plan(Map<String, Sizing> sizings, List<Engine> engines, Map<String, String> settings, Master master,
-      Hosts hosts, Path oldJar, Map<String, Path> peerJars) {}
+      Hosts hosts, Path oldJar, Map<String, Path> peerJars, TableForm form) {}
 
   private Plan plan() {
     checkRounds();
     Map<String, String> settings = new LinkedHashMap<>(SparkConfArguments.parse(conf));
+    TableForm tableForm = tableForm();
+    tableForm.settings().forEach(settings::putIfAbsent);
     if (accounting) {
       AccountingText.SETTINGS.forEach(settings::putIfAbsent);
     }
@@ -248,7 +271,16 @@ final class BenchCommand implements Callable<Integer> {
     }
     return new Plan(sizings(), engines(), settings,
         Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings),
-        oldJar(), peerJars());
+        oldJar(), peerJars(), tableForm);
+  }
+
+  private TableForm tableForm() {
+    TableForm tableForm = TableForm.named(form);
+    if (tableForm != TableForm.PLAIN && !workloads.stream().allMatch(name -> name.equals(Benchmark.TPCDS.label())
+        || Benchmark.of(name).filter(Benchmark.TPCDS::equals).isPresent())) {
+      throw new IllegalArgumentException("--tables " + form + " is for queries of TPC-DS alone");
+    }
+    return tableForm;
   }
 
   /** The jar of the engine {@code sluice-old}, where driver and executors find it from any folder; null without it. */
@@ -298,13 +330,23 @@ final class BenchCommand implements Callable<Integer> {
         site, plan.settings, maps, partitions, benchmarks.isEmpty() ? null : scale);
     TableGeneration generation = new TableGeneration(home, workplace, site, plan.settings);
     for (Benchmark benchmark : benchmarks) {
-      TableFiles tables = generation.tables(benchmark, scale);
+      List<String> queries = plan.sizings.keySet().stream()
+          .filter(name -> benchmark.equals(Benchmark.of(name).orElse(null))).map(benchmark::query).toList();
+      TableFiles tables = generation.tables(benchmark, scale, plan.form, queries);
       plan.sizings.replaceAll((name, sizing) -> benchmark.equals(Benchmark.of(name).orElse(null))
           ? sizing.reading(tables) : sizing);
     }
+    checkSpace(plan, site.localDir() == null ? workplace.run("x").getParent() : site.localDir());
     Applications applications = new Applications(home, workplace, site, plan.settings);
     return check ? compare(plan.sizings, applications, plan.engines)
         : measure(plan.sizings, applications, plan.engines, environment);
+  }
+
+  /** Every engine keeps the files of its last run of a workload until its next one begins. */
+  private static void checkSpace(Plan plan, Path localDir) {
+    plan.sizings.forEach((name, sizing) -> Space.check(
+        String.format(Locale.ROOT, "files of shuffles of %s with %,d rows", name, sizing.rows()),
+        Catalogue.find(name).fileBytes(sizing.rows()) * plan.engines.size(), localDir));
   }
 
   private void checkRounds() {
@@ -359,6 +401,12 @@ final class BenchCommand implements Callable<Integer> {
         for (String name : group.getValue()) {
           outcome.add(name, sizings.get(name), () -> experiment.run(name, sizings.get(name)));
         }
+        if (rerunBelow) {
+          Experiment again = new Experiment(running.all(), Math.max(warmUps, RERUN_WARM_UPS), Math.max(runs, RERUNS));
+          for (String name : outcome.below(group.getValue())) {
+            outcome.add(name, sizings.get(name), () -> again.run(name, sizings.get(name)));
+          }
+        }
       } catch (EngineFailure e) {
         outcome.faults.add(String.join(", ", group.getValue()) + ": " + e.getMessage());
       }
@@ -412,7 +460,8 @@ final class BenchCommand implements Callable<Integer> {
     void add(String workload, Sizing sizing, Supplier<List<Measurement>> experiment) throws IOException {
       try {
         Environment here = environment.with(Catalogue.find(workload).settings(), sizing.partitions());
-        List<BenchResult> one = BenchResult.of(workload, spark, sizing.rows(), experiment.get(), here);
+        List<BenchResult> first = results.stream().filter(result -> result.workload().equals(workload)).toList();
+        List<BenchResult> one = BenchResult.of(workload, spark, sizing.rows(), experiment.get(), here, first);
         results.addAll(one);
         faults.addAll(Verdict.faults(one));
         if (json != null) {
@@ -421,6 +470,12 @@ final class BenchCommand implements Callable<Integer> {
       } catch (EngineFailure e) {
         faults.add(workload + ": " + e.getMessage());
       }
+    }
+
+    /** Those of {@code workloads} in which Sluice is slower than it may be. */
+    List<String> below(List<String> workloads) {
+      return results.stream().filter(BenchResult::belowFloor).map(BenchResult::workload).filter(workloads::contains)
+          .distinct().toList();
     }
 
     /** Prints the results, warnings and errors; returns the exit status. */
@@ -436,7 +491,7 @@ final class BenchCommand implements Callable<Integer> {
 
   private void show(List<BenchResult> results) throws IOException {
     List<Comparison> comparisons = Comparison.of(results);
-    System.out.println(BenchTableText.render(results));
+    System.out.println(BenchTableText.render(comparisons.stream().flatMap(each -> each.results().stream()).toList()));
     BenchmarkSummary.of(comparisons)
         .forEach(queries -> System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
     BuildsText.render(comparisons).ifPresent(text -> System.out.println("\n" + text));

@@ -5,12 +5,18 @@ import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Site;
 import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
+import io.sluice.bench.run.SparkSettings;
 import io.sluice.bench.run.Workplace;
+import io.sluice.bench.soak.Endurance;
 import io.sluice.bench.soak.Room;
 import io.sluice.bench.soak.Soak;
+import io.sluice.bench.soak.SoakPlan;
+import io.sluice.bench.soak.SoakPlan.Mode;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,6 +49,21 @@ final class SoakCommand implements Callable<Integer> {
   @Option(names = "--faults", split = ",", paramLabel = "FAULT",
       description = "The faults to choose from, see below. Default: all.") private List<String> faults;
 
+  @Option(names = "--lasting",
+      description = "One pair of applications for the whole time, and only faults that end no process; what they hold "
+          + "is sampled after every tenth program, which is always the same, and drawn. Exits with 1 if memory, "
+          + "threads, descriptors, mappings or files of Sluice's grow.") private boolean lasting;
+
+  @Option(names = "--each", description = "Every fault once, all with the same program.") private boolean each;
+
+  @Option(names = "--profile", paramLabel = "NAME",
+      description = "Settings of all applications: default (none), ucx, rdma, cache-only, encrypted or little-memory. "
+          + "Default: what the seed determines, others for each. --conf goes before both.") private String profile;
+
+  @Option(names = "--samples", paramLabel = "CSV",
+      description = "Run nothing: draw these samples of a lasting soak in an SVG file beside them, and say which "
+          + "figures grow.") private Path samples;
+
   @Option(names = "--no-rooms",
       description = "Leave out the faults that change the machine (links, disks, shared memory). They are done to "
           + "applications in namespaces of their own only, which needs root.") private boolean noRooms;
@@ -70,11 +91,17 @@ final class SoakCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
+    if (samples != null) {
+      return judge();
+    }
     long chosen = seed == null ? ThreadLocalRandom.current().nextLong(1_000_000) : seed;
     Map<String, String> settings;
     try {
       settings = new LinkedHashMap<>(SparkConfArguments.parse(conf));
       check();
+      if (lasting) {
+        settings.putIfAbsent("spark.executor.extraJavaOptions", SparkSettings.LOG_OPTION + " " + wholeHeap(memory));
+      }
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -82,22 +109,56 @@ final class SoakCommand implements Callable<Integer> {
     SparkHome home = workplace.sparkHome(spark);
     Path folder = workplace.root().resolve("build/soak");
     boolean rooms = rooms(folder);
-    Site site = Site.of(Master.parse("local-cluster[2,1]", memory));
-    Applications applications = new Applications(home, workplace, rooms ? site.startedBy(Room.command(folder)) : site,
+    Applications applications = new Applications(home, workplace, site(rooms ? Room.command(folder) : List.of()),
         settings);
     Soak soak;
     try {
-      soak = new Soak(applications, rooms, faults, chosen, folder, patience, System.out);
+      Mode mode = lasting ? Mode.LASTING : each ? Mode.EACH : Mode.RANDOM;
+      SoakPlan plan =
+          new SoakPlan(mode, rooms, faults, chosen, profile == null ? null : Soak.profile(profile), patience);
+      soak = new Soak(applications, plan, folder, System.out);
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
     System.out.println("Seed " + chosen + ", Spark " + home.sparkVersion());
     int most = programs == null ? Integer.MAX_VALUE : programs;
-    boolean good = soak.run(most, Duration.ofMinutes(minutes != null ? minutes : programs == null ? 10 : FOREVER));
+    int limit = minutes != null ? minutes : programs == null && !each ? 10 : FOREVER;
+    boolean good = soak.run(most, Duration.ofMinutes(limit));
     if (!good) {
-      System.out.println("The same again: ./sluice soak --seed " + chosen + " --spark " + spark);
+      System.out.println("The same again: ./sluice soak --seed " + chosen + " --spark " + spark
+          + (lasting ? " --lasting" : each ? " --each" : "") + (profile == null ? "" : " --profile " + profile));
     }
     return good ? 0 : 1;
+  }
+
+  /**
+   * Where applications run. Those of a lasting soak have all of their heaps from the beginning, so that what they take
+   * later is no heap.
+   */
+  private Site site(List<String> command) {
+    Master master = Master.parse("local-cluster[2,1]", memory);
+    List<String> all = new ArrayList<>(command);
+    if (lasting) {
+      all.addAll(List.of("env", "JDK_JAVA_OPTIONS=" + wholeHeap(master.driverMemoryMib())));
+    }
+    return Site.of(master).startedBy(all);
+  }
+
+  private static String wholeHeap(int mib) {
+    return "-Xms" + mib + "m -XX:+AlwaysPreTouch";
+  }
+
+  private int judge() throws IOException {
+    try {
+      Endurance endurance = Endurance.read(samples);
+      Path picture = samples.resolveSibling(samples.getFileName().toString().replaceAll("\\.csv$", "") + ".svg");
+      Files.writeString(picture, endurance.picture() + "\n");
+      endurance.lines().forEach(spec.commandLine().getOut()::println);
+      spec.commandLine().getOut().println("Picture: " + picture);
+      return endurance.holds() ? 0 : 1;
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
   }
 
   /** Whether applications get namespaces of their own; says so if that was not the user's choice. */
@@ -114,6 +175,12 @@ final class SoakCommand implements Callable<Integer> {
   private void check() {
     if (programs != null && programs < 1 || minutes != null && minutes < 1 || patience < 1) {
       throw new IllegalArgumentException("--minutes, --programs and --patience must be at least 1");
+    }
+    if (lasting && each) {
+      throw new IllegalArgumentException("--lasting and --each exclude each other");
+    }
+    if (profile != null) {
+      Soak.profile(profile);
     }
   }
 }

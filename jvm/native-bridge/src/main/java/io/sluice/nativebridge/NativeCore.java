@@ -17,7 +17,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 17;
+  public static final int ABI_VERSION = 18;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -196,6 +196,12 @@ public final class NativeCore {
    * end.
    */
   public static native long writerEncodeAccelerated(long writer, long sequence, int fields, long[] pages);
+
+  /**
+   * How many calls of {@link #writerEncodeAccelerated} wait for the GPU. Those that it has declined, and whose threads
+   * encode, are not among them.
+   */
+  public static native int writerWaitingForAccelerator(long writer);
 
   /**
    * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most

@@ -53,7 +53,9 @@ class NativeGpuTest {
     long writer = NativeException.check(
         NativeCore.writerOpen(1, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, false, null, null));
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.encodeFor(1L << 32, writer));
+    assertEquals(0, NativeCore.writerWaitingForAccelerator(writer));
     assertEquals(0, NativeCore.writerClose(writer));
+    assertEquals(NativeCore.STALE_HANDLE, NativeCore.writerWaitingForAccelerator(writer));
   }
 
   /** Those of the jar; in these tests there is none, so the folder is empty. */

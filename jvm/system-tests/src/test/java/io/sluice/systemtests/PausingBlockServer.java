@@ -8,7 +8,6 @@ import io.sluice.nativebridge.NativeTransport;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
@@ -22,12 +21,6 @@ final class PausingBlockServer {
   static final String ADDRESS = "address ";
   static final String PAUSE = "pause ";
   private static final int OBJECTS = 3_000_000;
-  private static final long TICK_MILLIS = 5;
-  private static final Duration LIMIT = Duration.ofSeconds(60);
-  private static volatile long ticks;
-  private static volatile long longestGapNanos;
-  private static volatile long gapStartMillis;
-  private static volatile long gapEndMillis;
 
   private PausingBlockServer() {}
 
@@ -45,16 +38,13 @@ final class PausingBlockServer {
     for (int i = 0; i < OBJECTS; i++) {
       heap.put(i, "object " + i);
     }
-    Thread ticker = new Thread(PausingBlockServer::tick);
-    ticker.setDaemon(true);
-    ticker.start();
-    // Waits for the line of input after which it pauses.
-    System.in.read();
-    ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(arguments[2], true);
-    // At the second tick from here the length of the pause has been recorded.
-    long seen = ticks;
-    Await.until(LIMIT, () -> "the ticker stands still", () -> ticks >= seen + 2);
-    System.out.println(PAUSE + gapStartMillis + " " + gapEndMillis + " " + heap.size());
+    try (StandstillWatch watch = StandstillWatch.start()) {
+      // Waits for the line of input after which it pauses.
+      System.in.read();
+      ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(arguments[2], true);
+      Span pause = watch.longest();
+      System.out.println(PAUSE + pause.from() + " " + pause.to() + " " + heap.size());
+    }
     System.in.read();
     NativeTransport.stop(transport);
   }
@@ -67,29 +57,6 @@ final class PausingBlockServer {
     try (BundledUcx bundled = BundledUcx.unpack()) {
       return NativeException.check(
           NativeTransport.start("", bundled.folder(), new byte[0], 20_000, 1L << 30, 2L << 30, 16_384, 1024));
-    }
-  }
-
-  /** Records the longest time in which this process ran no Java code. */
-  private static void tick() {
-    long last = System.nanoTime();
-    long lastMillis = System.currentTimeMillis();
-    while (true) {
-      try {
-        Thread.sleep(TICK_MILLIS);
-      } catch (InterruptedException e) {
-        return;
-      }
-      long now = System.nanoTime();
-      long nowMillis = System.currentTimeMillis();
-      if (now - last > longestGapNanos) {
-        longestGapNanos = now - last;
-        gapStartMillis = lastMillis;
-        gapEndMillis = nowMillis;
-      }
-      last = now;
-      lastMillis = nowMillis;
-      ticks++;
     }
   }
 }

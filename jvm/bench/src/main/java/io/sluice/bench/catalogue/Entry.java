@@ -23,6 +23,8 @@ import java.util.function.Supplier;
 public record Entry(String name, String what, Supplier<Workload> make, long defaultRows, int rowBytes, Start start,
     double floor, int partitions, Map<String, String> settings) {
 
+  private static final double COMPRESSED = 0.6;
+
   Entry(String name, String what, Supplier<Workload> make, long defaultRows, int rowBytes, Start start, double floor) {
     this(name, what, make, defaultRows, rowBytes, start, floor, 0, Map.of());
   }
@@ -30,6 +32,14 @@ public record Entry(String name, String what, Supplier<Workload> make, long defa
   /** The same work under another name, with other partitions and settings. */
   Entry variant(String variant, String difference, int otherPartitions, Map<String, String> otherSettings) {
     return new Entry(variant, difference, make, defaultRows, rowBytes, start, floor, otherPartitions, otherSettings);
+  }
+
+  /**
+   * About how many bytes the files of one run with {@code rows} take: stock compresses what it shuffles to somewhat
+   * more than half, and spills it once more where memory is little.
+   */
+  public long fileBytes(long rows) {
+    return floor == 0 ? 0 : Math.round(rows * rowBytes * COMPRESSED * (settings.isEmpty() ? 1 : 2));
   }
 
   /** The state of an application when a run begins. */

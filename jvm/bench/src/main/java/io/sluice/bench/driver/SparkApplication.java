@@ -8,6 +8,12 @@ import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -17,6 +23,7 @@ import org.apache.spark.sql.SparkSession;
 final class SparkApplication {
 
   private static final String JOB_GROUP = "spark.jobGroup.id";
+  private static final int TABLES_AT_A_TIME = 2;
 
   private final SparkSession spark;
   /** For workloads that want Spark's defaults: without the benchmark's own settings for queries. */
@@ -56,7 +63,7 @@ final class SparkApplication {
 
   /** Does what {@code request} asks for; failures of the job are thrown. */
   Reply answer(Request request) {
-    Reply reply = request.action() == Request.Action.TABLE ? table(request)
+    Reply reply = request.action() == Request.Action.TABLES ? tables(request)
         : work(Catalogue.create(request.workload()), request);
     forgetLastQuery();
     shuffleFiles.dropUnused();
@@ -67,12 +74,29 @@ final class SparkApplication {
     spark.stop();
   }
 
-  private Reply table(Request request) {
+  /** Several at a time, because small tables are one task each. */
+  private Reply tables(Request request) {
     drainListeners();
     totals.reset();
     TableFiles tables = request.sizing().tables();
-    ParquetTables.write(spark, tables.benchmark().table(request.table()), tables);
-    return Reply.ready();
+    ExecutorService makers = Executors.newFixedThreadPool(TABLES_AT_A_TIME);
+    try {
+      List<Future<?>> made = new ArrayList<>();
+      for (String name : request.tables()) {
+        made.add(makers.submit(() -> ParquetTables.write(spark, tables.benchmark().table(name), tables)));
+      }
+      for (Future<?> table : made) {
+        table.get();
+      }
+      return Reply.ready();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("the tables cannot be made", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while tables were made", e);
+    } finally {
+      makers.shutdownNow();
+    }
   }
 
   private Reply work(Workload workload, Request request) {

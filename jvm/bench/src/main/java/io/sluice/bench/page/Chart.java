@@ -10,6 +10,7 @@ import org.jfree.chart.axis.CategoryAxis;
 import org.jfree.chart.axis.NumberAxis;
 import org.jfree.chart.block.BlockBorder;
 import org.jfree.chart.plot.CategoryPlot;
+import org.jfree.chart.plot.Plot;
 import org.jfree.chart.plot.PlotOrientation;
 import org.jfree.chart.renderer.category.CategoryItemRenderer;
 import org.jfree.chart.title.LegendTitle;
@@ -48,6 +49,11 @@ final class Chart {
     plot.setRangeGridlinePaint(Palette.GRID);
     plot.setRangeGridlineStroke(new BasicStroke(1));
     plot.setInsets(new RectangleInsets(4, 4, 4, 12));
+    return framed(plot);
+  }
+
+  /** {@code plot} on white, its legend above it. */
+  static JFreeChart framed(Plot plot) {
     JFreeChart chart = new JFreeChart(null, null, plot, false);
     chart.setBackgroundPaint(Color.WHITE);
     chart.setPadding(RectangleInsets.ZERO_INSETS);

@@ -12,6 +12,7 @@ import org.apache.batik.svggen.SVGGraphics2D;
 import org.apache.batik.svggen.SVGGraphics2DIOException;
 import org.apache.batik.svggen.SVGIDGenerator;
 import org.jfree.chart.JFreeChart;
+import org.jfree.chart.text.TextUtils;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 
@@ -19,6 +20,11 @@ import org.w3c.dom.Element;
 final class Svg {
 
   private static final String NAMESPACE = "http://www.w3.org/2000/svg";
+
+  static {
+    // Otherwise JFreeChart draws the outlines of turned text.
+    TextUtils.setUseDrawRotatedStringWorkaround(false);
+  }
 
   private Svg() {}
 

@@ -12,14 +12,14 @@ import java.util.Map;
  * @param ownKeys for {@code START}: those of {@code settings} that workloads which want Spark's defaults do not
  *     get, because they are the benchmark's choice and not the user's; else null
  * @param workload for {@code RUN} and {@code VERIFY}: a name of the catalogue; else null
- * @param table for {@code TABLE}: its name; else null
- * @param sizing for {@code RUN}, {@code VERIFY} and {@code TABLE}; else null
+ * @param tables for {@code TABLES}: their names; else null
+ * @param sizing for {@code RUN}, {@code VERIFY} and {@code TABLES}; else null
  */
-public record Request(Action action, Map<String, String> settings, List<String> ownKeys, String workload, String table,
-    Sizing sizing) {
+public record Request(Action action, Map<String, String> settings, List<String> ownKeys, String workload,
+    List<String> tables, Sizing sizing) {
 
   /** What a driver can be asked for. */
-  public enum Action { START, RUN, VERIFY, TABLE }
+  public enum Action { START, RUN, VERIFY, TABLES }
 
   public static Request start(Map<String, String> settings, List<String> ownKeys) {
     return new Request(Action.START, settings, ownKeys, null, null, null);
@@ -33,8 +33,8 @@ public record Request(Action action, Map<String, String> settings, List<String> 
     return new Request(Action.VERIFY, null, null, workload, null, sizing);
   }
 
-  /** Make {@code table} of the tables that {@code sizing} names. */
-  public static Request table(String table, Sizing sizing) {
-    return new Request(Action.TABLE, null, null, null, table, sizing);
+  /** Make those of the tables that {@code sizing} names whose names are {@code tables}. */
+  public static Request tables(List<String> tables, Sizing sizing) {
+    return new Request(Action.TABLES, null, null, null, tables, sizing);
   }
 }

@@ -32,22 +32,32 @@ import java.util.stream.IntStream;
  * @param ratioVsOld the engine sluice-old's median over this one's: above 1 is faster than the older build; null
  *     without that engine
  * @param costs the executors' CPU by stage and kind of thread, means over the runs; null unless asked for
+ * @param firstRatio of a workload that was measured again because Sluice was below its floor: {@code ratioVsStock} of
+ *     the first measurement, which this one replaces; else null
  * @param startS seconds until an application was up, for workloads of which every run has a new one; else null
  */
 public record BenchResult(String workload, String engine, String spark, long rows, List<Double> runsS, double medianS,
     Double ratioVsStock, long shuffleWriteBytes, long shuffleReadBytes, long spilledBytes, double cpuS, double gcS,
     long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
     boolean ordered, double executorRunS, double shuffleWriteS, double fetchWaitS, List<StageMetrics> stages,
-    Double ratioVsOld, Double startS, List<StageCosts> costs, Environment environment) {
+    Double ratioVsOld, Double startS, List<StageCosts> costs, Double firstRatio, Environment environment) {
 
   private static final int MOST_STAGES = 100;
 
   /** The results of one workload, one per measurement. */
   public static List<BenchResult> of(String workload, String spark, long rows, List<Measurement> measurements,
       Environment environment) {
+    return of(workload, spark, rows, measurements, environment, List.of());
+  }
+
+  /** The same of a workload that was measured again; {@code first} are the results that these replace. */
+  public static List<BenchResult> of(String workload, String spark, long rows, List<Measurement> measurements,
+      Environment environment, List<BenchResult> first) {
     Optional<Double> stock = medianS(measurements, Engine.STOCK);
     Optional<Double> old = medianS(measurements, Engine.SLUICE_OLD);
-    return measurements.stream().map(one -> of(workload, spark, rows, one, stock, old, environment)).toList();
+    return measurements.stream().map(one -> of(workload, spark, rows, one, stock, old,
+        first.stream().filter(result -> result.engine().equals(one.engine().label())).findFirst(), environment))
+        .toList();
   }
 
   private static Optional<Double> medianS(List<Measurement> measurements, Engine engine) {
@@ -56,7 +66,7 @@ public record BenchResult(String workload, String engine, String spark, long row
   }
 
   private static BenchResult of(String workload, String spark, long rows, Measurement one, Optional<Double> stock,
-      Optional<Double> old, Environment environment) {
+      Optional<Double> old, Optional<BenchResult> first, Environment environment) {
     double medianS = median(one, RunMetrics::wallS);
     return new BenchResult(workload, one.engine().label(), spark, rows,
         one.runs().stream().map(run -> rounded(run.wallS())).toList(), rounded(medianS),
@@ -70,7 +80,7 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median(one, RunMetrics::fetchWaitS)), stages(one.runs()),
         old.map(seconds -> rounded(seconds / medianS)).orElse(null),
         one.startsS().isEmpty() ? null : rounded(Statistics.of(one.startsS(), Double::doubleValue).median()),
-        costs(one.runs()), environment);
+        costs(one.runs()), first.map(BenchResult::ratioVsStock).orElse(null), environment);
   }
 
   /** How many times as fast as stock Sluice has to be in this workload; 0 where that is not asked. */

@@ -26,7 +26,13 @@ public record Comparison(String label, List<BenchResult> results) {
       groups.computeIfAbsent(List.of(result.workload(), result.spark(), result.rows(), result.environment().started(),
           result.environment().command()), key -> new ArrayList<>()).add(result);
     }
-    return labelled(new ArrayList<>(groups.values()));
+    return labelled(groups.values().stream().map(Comparison::counting).toList());
+  }
+
+  /** Of a workload that was measured again, the last measurement. */
+  private static List<BenchResult> counting(List<BenchResult> results) {
+    List<BenchResult> again = results.stream().filter(result -> result.firstRatio() != null).toList();
+    return again.isEmpty() ? results : again;
   }
 
   private static List<Comparison> labelled(List<List<BenchResult>> groups) {

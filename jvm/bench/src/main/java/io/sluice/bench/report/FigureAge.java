@@ -22,8 +22,9 @@ import java.util.stream.Stream;
 public record FigureAge(FigurePart part, String measured, String commit, OptionalInt changes) {
 
   /** What goes into the jar. */
-  private static final List<String> PRODUCT = List.of("native/crates", "jvm/java8", "jvm/native-bridge", "jvm/spark",
-      "jvm/sql", "jvm/sql-scala-2.12", ":(exclude)*/src/test/*", ":(exclude)*/tests/*");
+  private static final List<String> PRODUCT = List.of("native/crates", "native/Cargo.lock", "jvm/java8",
+      "jvm/native-bridge", "jvm/spark", "jvm/sql", "jvm/sql-scala-2.12", "jvm/comet-api",
+      ":(exclude)*/src/test/*", ":(exclude)*/tests/*");
   private static final int DAY = 10;
 
   /** The age of {@code results}, those of {@code part}, in the checkout {@code root}. */

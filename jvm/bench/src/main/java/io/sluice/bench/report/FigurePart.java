@@ -21,15 +21,17 @@ public enum FigurePart {
   OVERHEAD("overhead.json", 9, "jobs that are mostly overhead: a thousand of ten rows, and 2,000 partitions",
       "bench small wide --warmups 3 --runs 7"),
   COLD("cold.json", 6, "the first query of new applications", "bench cold-query --runs 9"),
-  TPCH("tpch.json", 35, "the 22 queries of TPC-H at scale 2", "bench tpch --scale 2 --warmups 1 --runs 3"),
-  TPCDS("tpcds.json", 60, "the 99 queries of TPC-DS at scale 1", "bench tpcds --scale 1 --warmups 1 --runs 3"),
+  TPCH("tpch.json", 35, "the 22 queries of TPC-H at scale 2",
+      "bench tpch --scale 2 --warmups 1 --runs 3 --rerun-below"),
+  TPCDS("tpcds.json", 130, "the 99 queries of TPC-DS at scale 2",
+      "bench tpcds --scale 2 --warmups 1 --runs 3 --rerun-below"),
   SPARK_35("spark-3.5/workloads.json", 55, "the workloads on Spark 3.5.8",
       "bench repartition join sort aggregate terasort-df round-robin rebalance window distinct-sql skew-join "
           + "collect-list sort-strings sort-multi sort-expression terasort distinct wordcount pagerank cogroup-join "
           + "sort-rdd groupby hibench-terasort spark-terasort groupby-objects aggregate-sets wordcount-text "
           + "nested-tuples sort-pairs small wide cold-query --spark 3.5.8 --warmups 2 --runs 3"),
   TPCH_SPARK_35("spark-3.5/tpch.json", 25, "TPC-H at scale 2 on Spark 3.5.8",
-      "bench tpch --scale 2 --warmups 1 --runs 3 --spark 3.5.8"),
+      "bench tpch --scale 2 --warmups 1 --runs 3 --rerun-below --spark 3.5.8"),
   MODES("modes/over-the-transport.json", 10, "the modes beside each other, every remote block over the transport",
       "bench repartition terasort --engines stock,sluice,sluice-ucx,sluice-rdma "
           + "--conf spark.shuffle.readHostLocalDisk=false --warmups 1 --runs 3"),

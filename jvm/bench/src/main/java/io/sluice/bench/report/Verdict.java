@@ -19,7 +19,7 @@ public final class Verdict {
    * vary.
    */
   public static List<String> belowFloor(List<BenchResult> results) {
-    return results.stream().filter(BenchResult::belowFloor)
+    return Comparison.of(results).stream().flatMap(each -> each.results().stream()).filter(BenchResult::belowFloor)
         .map(result -> String.format(Locale.ROOT, "%s: %s is %.2f times as fast as stock, below the floor of %.2f",
             result.workload(), result.engine(), result.ratioVsStock(), result.floor()))
         .toList();

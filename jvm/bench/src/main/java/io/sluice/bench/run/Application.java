@@ -95,9 +95,9 @@ public final class Application implements AutoCloseable {
     return ask(Request.verify(workload, sizing), progress).digest();
   }
 
-  /** Makes {@code table} of the tables that {@code sizing} names. */
-  public void makeTable(String table, Sizing sizing, Consumer<Reply> progress) {
-    ask(Request.table(table, sizing), progress);
+  /** Makes those of the tables that {@code sizing} names whose names are {@code names}. */
+  public void makeTables(List<String> names, Sizing sizing, Consumer<Reply> progress) {
+    ask(Request.tables(names, sizing), progress);
   }
 
   /** Stops the application; after a failure its folder stays, because the executors' logs are in it. */

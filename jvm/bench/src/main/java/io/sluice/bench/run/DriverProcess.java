@@ -23,6 +23,8 @@ import java.util.stream.Stream;
 public final class DriverProcess implements AutoCloseable {
 
   private static final long STOP_SECONDS = 60;
+  private static final long EXECUTOR_STOP_SECONDS = 15;
+  private static final long POLL_MS = 20;
 
   private final Process process;
   private final Path log;
@@ -88,6 +90,7 @@ public final class DriverProcess implements AutoCloseable {
   /** Lets the application stop in its own time, then by force. */
   @Override
   public void close() {
+    List<ProcessHandle> started = processes();
     try {
       requests.close();
     } catch (IOException e) {
@@ -99,9 +102,19 @@ public final class DriverProcess implements AutoCloseable {
         process.descendants().forEach(ProcessHandle::destroyForcibly);
         process.destroyForcibly();
       }
+      endAll(started);
     } catch (InterruptedException e) {
       process.destroyForcibly();
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** Executors end when their driver has, but for one that was stopped by a signal, which hears nothing. */
+  private static void endAll(List<ProcessHandle> started) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(EXECUTOR_STOP_SECONDS);
+    while (started.stream().anyMatch(ProcessHandle::isAlive) && System.nanoTime() < end) {
+      Thread.sleep(POLL_MS);
+    }
+    started.forEach(ProcessHandle::destroyForcibly);
   }
 }

@@ -9,6 +9,11 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /**
  * Runs one workload on several engines so that the figures can be compared.
@@ -30,13 +35,30 @@ public final class Experiment {
     this.rounds = rounds;
   }
 
-  /** What each application's result is, by its engine; measures nothing. */
+  /** What each application's result is, by its engine; measures nothing, so all of them work at the same time. */
   public Map<Engine, Digest> digests(String workload, Sizing sizing) {
     Map<Engine, Digest> digests = new EnumMap<>(Engine.class);
+    ExecutorService threads = Executors.newFixedThreadPool(applications.size());
     try (Progress progress = Progress.start(workload, applications.size())) {
-      applications.forEach(each -> digests.put(each.engine(), verify(each, workload, sizing, progress)));
+      progress.step("checksums");
+      List<Callable<Digest>> checks = new ArrayList<>();
+      applications.forEach(each -> checks.add(() -> each.verify(workload, sizing, tasks -> {})));
+      List<Future<Digest>> done = threads.invokeAll(checks);
+      for (int i = 0; i < done.size(); i++) {
+        Engine engine = applications.get(i).engine();
+        progress.step(engine.label() + ", checksum");
+        digests.put(engine, done.get(i).get());
+        progress.stepDone(text(digests.get(engine)));
+      }
+      return digests;
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof EngineFailure failure ? failure : new IllegalStateException(workload, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while results of " + workload + " were compared", e);
+    } finally {
+      threads.shutdownNow();
     }
-    return digests;
   }
 
   /** One {@link Measurement} per application, in their order. */
@@ -68,8 +90,12 @@ public final class Experiment {
   private static Digest verify(Application application, String workload, Sizing sizing, Progress progress) {
     progress.step(application.engine().label() + ", checksum");
     Digest digest = application.verify(workload, sizing, progress::tasks);
-    progress.stepDone(digest.checksum() + (digest.ordered() ? "" : ", NOT SORTED"));
+    progress.stepDone(text(digest));
     return digest;
+  }
+
+  private static String text(Digest digest) {
+    return digest.checksum() + (digest.ordered() ? "" : ", NOT SORTED");
   }
 
   private RunMetrics measure(Application application, String workload, Sizing sizing, int round, Progress progress) {

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 public final class SparkSettings {
 
   /** Points log4j, in drivers and executors, at a file in the bench jar. */
-  static final String LOG_OPTION = "-Dlog4j2.configurationFile=sluice-bench-log4j2.properties";
+  public static final String LOG_OPTION = "-Dlog4j2.configurationFile=sluice-bench-log4j2.properties";
 
   /** How the benchmark plans queries: with the shuffles that it is to measure, and as many partitions every time. */
   private static final Map<String, String> OWN = Map.of(

@@ -1,6 +1,6 @@
 package io.sluice.bench.run;
 
-import io.sluice.bench.tables.Benchmark;
+import io.sluice.bench.tables.GeneratedTable;
 import io.sluice.bench.tables.TableFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -8,61 +8,89 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * A folder of generated tables of one benchmark, one subfolder per scale. Tables are whole if the marker is beside
- * them, which is written last; others, of a generation that was interrupted or of another version, are made anew. A
- * lock keeps processes that share the folder from making the same tables twice.
+ * The generated tables of one benchmark at one scale, kept for later runs. A table is whole if the marker beside the
+ * tables names it, which is written after it; others, of a generation that was interrupted or of another version, are
+ * made anew. A lock keeps processes that share the folder from making the same tables twice.
  */
 final class TableCache {
 
+  /** The version, then the names of the tables that are whole, a line each; no names if all are. */
   private static final String MARKER = "COMPLETE";
 
+  private final TableFiles tables;
   private final Path folder;
 
-  TableCache(Path folder) {
-    this.folder = folder;
+  TableCache(TableFiles tables) {
+    this.tables = tables;
+    this.folder = Path.of(tables.folder());
   }
 
-  /**
-   * The tables of {@code benchmark} at {@code scale}, made by {@code make} into their empty folder if they are not
-   * there.
-   */
-  TableFiles tables(Benchmark benchmark, double scale, Consumer<TableFiles> make) {
-    TableFiles tables = TableFiles.below(folder, benchmark, scale);
-    Path own = Path.of(tables.folder());
+  /** Lets {@code make} make those tables of {@code wanted} that are not whole; nothing of them is there before. */
+  void ensure(Collection<String> wanted, Consumer<List<String>> make) {
     try {
-      Files.createDirectories(folder);
-      try (FileChannel channel = FileChannel.open(folder.resolve(".lock"), StandardOpenOption.CREATE,
+      Files.createDirectories(folder.getParent());
+      try (FileChannel channel = FileChannel.open(folder.resolveSibling(".lock"), StandardOpenOption.CREATE,
           StandardOpenOption.WRITE);
           FileLock ignored = channel.lock()) {
-        if (!isComplete(own, benchmark.version())) {
-          delete(own);
-          Files.createDirectories(own);
-          make.accept(tables);
-          Files.writeString(own.resolve(MARKER), benchmark.version());
+        Set<String> whole = whole();
+        List<String> missing = wanted.stream().filter(name -> !whole.contains(name)).toList();
+        if (!missing.isEmpty()) {
+          for (String name : missing) {
+            delete(folder.resolve(name));
+          }
+          make.accept(missing);
+          whole.addAll(missing);
+          mark(whole);
         }
       }
-      return tables;
     } catch (IOException e) {
-      throw new UncheckedIOException("the tables in " + own + " cannot be made", e);
+      throw new UncheckedIOException("the tables in " + folder + " cannot be made", e);
     }
   }
 
-  private static boolean isComplete(Path tables, String version) throws IOException {
-    Path marker = tables.resolve(MARKER);
-    return Files.exists(marker) && Files.readString(marker).equals(version);
+  /** The names of the tables that are whole; leaves a folder in which nothing else counts. */
+  private Set<String> whole() throws IOException {
+    Path marker = folder.resolve(MARKER);
+    List<String> lines = Files.exists(marker) ? Files.readAllLines(marker) : List.of();
+    if (lines.isEmpty() || !lines.get(0).equals(tables.benchmark().version())) {
+      // The marker goes first, or what is left by an interrupted deletion would count as whole.
+      Files.deleteIfExists(marker);
+      delete(folder);
+      Files.createDirectories(folder);
+      return new LinkedHashSet<>();
+    }
+    return new LinkedHashSet<>(lines.size() == 1 ? allNames() : lines.subList(1, lines.size()));
   }
 
-  private static void delete(Path tables) throws IOException {
-    if (Files.exists(tables)) {
-      // The marker goes first, or what is left by an interrupted deletion would count as whole.
-      Files.deleteIfExists(tables.resolve(MARKER));
-      try (Stream<Path> paths = Files.walk(tables)) {
+  private void mark(Set<String> whole) throws IOException {
+    List<String> lines = new ArrayList<>(List.of(tables.benchmark().version()));
+    if (!whole.containsAll(allNames())) {
+      lines.addAll(whole);
+    }
+    Path fresh = folder.resolve(MARKER + ".new");
+    Files.writeString(fresh, String.join("\n", lines));
+    Files.move(fresh, folder.resolve(MARKER), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private List<String> allNames() {
+    return tables.benchmark().tables().stream().map(GeneratedTable::label).toList();
+  }
+
+  private static void delete(Path folder) throws IOException {
+    if (Files.exists(folder)) {
+      try (Stream<Path> paths = Files.walk(folder)) {
         for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
           Files.delete(path);
         }

@@ -2,12 +2,9 @@ package io.sluice.bench.run;
 
 import io.sluice.bench.report.Progress;
 import io.sluice.bench.tables.Benchmark;
-import io.sluice.bench.tables.GeneratedTable;
 import io.sluice.bench.tables.TableFiles;
+import io.sluice.bench.tables.TableForm;
 import io.sluice.bench.workload.Sizing;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -21,8 +18,6 @@ import java.util.stream.Collectors;
  * MB of text in every executor for as long as it lives.
  */
 public final class TableGeneration {
-
-  private static final long MIB = 1024 * 1024;
 
   private final SparkHome home;
   private final Workplace workplace;
@@ -39,45 +34,37 @@ public final class TableGeneration {
   }
 
   /**
-   * The tables of {@code benchmark} at {@code scale}, made if they are not there.
+   * The tables of {@code benchmark} at {@code scale} in {@code form}: those that {@code queries} read are made if they
+   * are not there.
    *
+   * @param queries names of queries within the benchmark
    * @throws EngineFailure if they cannot be made
    */
-  public TableFiles tables(Benchmark benchmark, double scale) {
-    TableFiles tables = new TableCache(workplace.tables(benchmark)).tables(benchmark, scale, this::make);
+  public TableFiles tables(Benchmark benchmark, double scale, TableForm form, List<String> queries) {
+    TableFiles tables = TableFiles.below(workplace.tables(benchmark), benchmark, scale, form);
     if (benchmark == Benchmark.TPCDS) {
       workplace.sluice("no queries of TPC-DS", List.of("tpcds-queries", tables.queries().toString()));
     }
+    String texts = queries.stream().map(query -> benchmark.text(query, tables)).collect(Collectors.joining("\n"));
+    new TableCache(tables).ensure(benchmark.tablesIn(texts), missing -> make(tables, missing));
     return tables;
   }
 
-  private void make(TableFiles tables) {
+  private void make(TableFiles tables, List<String> names) {
     checkSpace(tables);
-    List<? extends GeneratedTable> all = tables.benchmark().tables();
     Sizing sizing = new Sizing(1, 1, 0).reading(tables);
-    try (Progress progress = Progress.start(tables.benchmark().label() + " tables", all.size());
+    try (Progress progress = Progress.start(tables.benchmark().label() + " tables", 1);
         Application application = Application.start(Engine.STOCK, home, workplace, site, user)) {
-      for (GeneratedTable table : all) {
-        long start = System.nanoTime();
-        progress.step(table.label());
-        application.makeTable(table.label(), sizing, progress::tasks);
-        progress.stepDone(String.format(Locale.ROOT, "made in %.1f s", (System.nanoTime() - start) / 1e9));
-      }
+      long start = System.nanoTime();
+      progress.step(names.size() == 1 ? names.get(0) : names.size() + " tables");
+      application.makeTables(names, sizing, progress::tasks);
+      progress.stepDone(String.format(Locale.ROOT, "made in %.1f s", (System.nanoTime() - start) / 1e9));
     }
   }
 
   /** Parquet takes about half of what the same rows are as text. */
   private static void checkSpace(TableFiles tables) {
-    long neededMib = tables.rows() * tables.benchmark().rowBytes() / 2 / MIB;
-    try {
-      long freeMib = Files.getFileStore(Path.of(tables.folder())).getUsableSpace() / MIB;
-      if (freeMib < neededMib) {
-        throw new EngineFailure(
-            String.format(Locale.ROOT, "tables of %s at scale %s need about %,d MiB, and %s has %,d MiB",
-                tables.benchmark().title(), tables.scale(), neededMib, tables.folder(), freeMib));
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException("the free space of " + tables.folder() + " cannot be told", e);
-    }
+    Space.check("tables of " + tables.benchmark().title() + " at scale " + tables.scale(),
+        tables.rows() * tables.benchmark().rowBytes() / 2, Path.of(tables.folder()));
   }
 }

@@ -20,15 +20,19 @@ final class CallFaults {
 
   /** That file, in the application's folder: {@link #BYTES} zeros if nothing is to be done. */
   static final String CONTROL = "calls";
-  static final int BYTES = 24;
+  static final int BYTES = 32;
 
   private static final String SOURCE = "calls.c";
   private static final int US_PER_MS = 1_000;
   private static final long MS_PER_S = 1_000;
 
-  /** What calls.c does: one of how many reads fails, a delay, milliseconds that the clock is off, and flags. */
-  private record Control(int readsFailOneIn, int delayUs, long clockMs, boolean mapsFail, boolean threadsStand) {
-    static final Control NOTHING = new Control(0, 0, 0, false, false);
+  /**
+   * What calls.c does: one of how many reads fails, a delay of reads and writes, milliseconds that the clock is off,
+   * flags, and by how much events of connections are seen late at most.
+   */
+  private record Control(int readsFailOneIn, int delayUs, long clockMs, boolean mapsFail, boolean threadsStand,
+      int eventsLateUs) {
+    static final Control NOTHING = new Control(0, 0, 0, false, false, 0);
   }
 
   private CallFaults() {}
@@ -45,27 +49,32 @@ final class CallFaults {
 
   /** Some reads of block files fail for a moment. */
   static void failReads(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(dice.between(1, 20), 0, 0, false, false), dice.between(50, 1_000));
+    change(target, new Control(dice.between(1, 20), 0, 0, false, false, 0), dice.between(50, 1_000));
   }
 
   /** Reads and writes of block files take some milliseconds for some seconds. */
   static void slowDisk(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, dice.between(2, 50) * US_PER_MS, 0, false, false), dice.between(500, 5_000));
+    change(target, new Control(0, dice.between(2, 50) * US_PER_MS, 0, false, false, 0), dice.between(500, 5_000));
   }
 
   /** By less than what Spark waits for a heartbeat, which it measures by this clock. */
   static void stepClock(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, 0, dice.between(-60, 60) * MS_PER_S, false, false), dice.between(500, 5_000));
+    change(target, new Control(0, 0, dice.between(-60, 60) * MS_PER_S, false, false, 0), dice.between(500, 5_000));
   }
 
   /** No file can be mapped for a moment. */
   static void refuseMappings(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, 0, 0, true, false), dice.between(50, 1_500));
+    change(target, new Control(0, 0, 0, true, false, 0), dice.between(50, 1_500));
   }
 
   /** Threads of Sluice stand still for some seconds, when they next read, write or wait for events. */
   static void holdThreads(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, 0, 0, false, true), dice.between(500, 6_000));
+    change(target, new Control(0, 0, 0, false, true, 0), dice.between(500, 6_000));
+  }
+
+  /** What arrives over connections is seen up to some tenths of a second later, by different times. */
+  static void delayMessages(Target target, Dice dice) throws InterruptedException {
+    change(target, new Control(0, 0, 0, false, false, dice.between(20, 300) * US_PER_MS), dice.between(500, 5_000));
   }
 
   private static void change(Target target, Control control, long forMs) throws InterruptedException {
@@ -85,6 +94,6 @@ final class CallFaults {
   private static void write(FileChannel file, Control control) throws IOException {
     file.write(ByteBuffer.allocate(BYTES).order(ByteOrder.nativeOrder()).putInt(control.readsFailOneIn())
         .putInt(control.delayUs()).putLong(control.clockMs()).putInt(control.mapsFail() ? 1 : 0)
-        .putInt(control.threadsStand() ? 1 : 0).flip(), 0);
+        .putInt(control.threadsStand() ? 1 : 0).putInt(control.eventsLateUs()).flip(), 0);
   }
 }

@@ -101,8 +101,23 @@ enum Fault {
   /** Sluice's own threads, Java's and native ones, stand still for some seconds, where they do I/O. */
   THREADS_STUCK(false, true, CallFaults::holdThreads),
 
+  /** What arrives over connections is seen late for some seconds, by other times over each connection. */
+  MESSAGES_DELAYED(false, true, CallFaults::delayMessages),
+
   /** All jobs that run are cancelled. */
   JOBS_CANCELLED(true, false, JobFaults::cancel),
+
+  /** All stages that run are cancelled, and their jobs with them. */
+  STAGES_CANCELLED(true, false, JobFaults::cancelStages),
+
+  /** The program is begun a second time, and the jobs of both are cancelled. */
+  TWO_JOBS_CANCELLED(true, false, JobFaults::cancelTwo),
+
+  /** All attempts of tasks that run are killed; Spark makes others. */
+  TASKS_KILLED(JobFaults::killTasks),
+
+  /** The driver forgets where all map outputs are, so that tasks fail to fetch them and stages run again. */
+  OUTPUTS_FORGOTTEN(JobFaults::forgetOutputs),
 
   /** An executor may pin almost no more memory for a moment; what it has pinned stays so. */
   PINNING_LIMITED((target, dice) -> Limits.lower(target, dice, Limits.PINNED, 1L << dice.between(12, 20))),
@@ -120,7 +135,10 @@ enum Fault {
   CONNECTIONS_CUT(false, true, NetworkFaults::cutConnections),
 
   /** Strangers connect to every port, send bytes that mean nothing, and stay. */
-  STRANGERS_CONNECT(false, true, NetworkFaults::connectStrangers);
+  STRANGERS_CONNECT(false, true, NetworkFaults::connectStrangers),
+
+  /** An executor is killed, and a stranger listens under its address for some seconds. */
+  PEER_REPLACED(false, true, NetworkFaults::replacePeer);
 
   /** What faults are done to. */
   interface Target {
@@ -156,6 +174,12 @@ enum Fault {
   /** Whether the program may fail of it, as it may on stock Spark; its result must never be another one. */
   boolean mayFail() {
     return mayFail;
+  }
+
+  /** Whether all processes of the application live on, so that what they hold can be compared with before. */
+  boolean sparesProcesses() {
+    return !mayFail && this != EXECUTOR_KILLED && this != EXECUTORS_KILLED && this != KILLED_IN_COMMIT
+        && this != KILLED_AFTER_COMMIT && this != PEER_REPLACED;
   }
 
   /** Whether it changes the machine, so that it is only done to applications in a {@link Room}. */

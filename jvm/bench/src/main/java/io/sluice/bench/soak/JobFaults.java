@@ -4,25 +4,53 @@ import io.sluice.bench.soak.Fault.Target;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
-import org.apache.spark.SparkContext;
 
 /**
- * The fault that cancels jobs. The harness makes a file in the application's folder; the driver, which runs there,
- * looks for it while it runs a program, cancels all jobs and deletes it.
+ * Faults that the driver does to its own jobs: a file in the application's folder, where the driver runs, asks it to.
+ * {@link JobWishes} is the driver's part.
  */
 final class JobFaults {
-
-  static final String FILE = "cancel-jobs";
 
   private static final long LOOK_MS = 5_000;
   private static final long POLL_MS = 20;
 
+  /** What a driver can be asked for. */
+  enum Wish {
+    CANCEL_JOBS, CANCEL_STAGES, CANCEL_TWO_JOBS, KILL_TASKS, FORGET_OUTPUTS;
+
+    /** The name of the file. */
+    String file() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
   private JobFaults() {}
 
-  /** Returns when the driver has done it, or when it has run no program for some seconds. */
   static void cancel(Target target, Dice dice) throws InterruptedException {
-    Path file = target.folder().resolve(FILE);
+    ask(target, Wish.CANCEL_JOBS);
+  }
+
+  static void cancelStages(Target target, Dice dice) throws InterruptedException {
+    ask(target, Wish.CANCEL_STAGES);
+  }
+
+  static void cancelTwo(Target target, Dice dice) throws InterruptedException {
+    ask(target, Wish.CANCEL_TWO_JOBS);
+  }
+
+  static void killTasks(Target target, Dice dice) throws InterruptedException {
+    ask(target, Wish.KILL_TASKS);
+  }
+
+  static void forgetOutputs(Target target, Dice dice) throws InterruptedException {
+    ask(target, Wish.FORGET_OUTPUTS);
+  }
+
+  /** Returns when the driver has begun to do it, or when it has run no program for some seconds. */
+  private static void ask(Target target, Wish wish) throws InterruptedException {
+    Path file = target.folder().resolve(wish.file());
     try {
       Files.createFile(file);
       long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
@@ -35,40 +63,5 @@ final class JobFaults {
     } finally {
       FileFaults.delete(file);
     }
-  }
-
-  /** What looks for the file in the driver until it is closed. */
-  interface Obeying extends AutoCloseable {
-    @Override
-    void close();
-  }
-
-  /** The driver's part: looks for the file in {@code folder}. */
-  static Obeying obey(SparkContext context, Path folder) {
-    Path file = folder.resolve(FILE);
-    Thread thread = new Thread(() -> {
-      try {
-        while (true) {
-          if (Files.deleteIfExists(file)) {
-            context.cancelAllJobs();
-          }
-          Thread.sleep(POLL_MS);
-        }
-      } catch (InterruptedException | IOException | IllegalStateException e) {
-        // The program has ended, or the application with its folder.
-        return;
-      }
-    }, "soak-cancel");
-    thread.setDaemon(true);
-    thread.start();
-    return () -> {
-      thread.interrupt();
-      try {
-        // It must not cancel the next program's jobs.
-        thread.join(LOOK_MS);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
-    };
   }
 }

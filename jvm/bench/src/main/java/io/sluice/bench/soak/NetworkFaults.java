@@ -1,6 +1,7 @@
 package io.sluice.bench.soak;
 
 import io.sluice.bench.soak.Fault.Target;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -77,6 +78,16 @@ final class NetworkFaults {
         + "done\n"
         + "wait; true";
     inside(target, "bash", "-c", script);
+  }
+
+  /** An executor is killed by a process that then listens on its ports for some seconds. */
+  static void replacePeer(Target target, Dice dice) throws InterruptedException {
+    for (ProcessHandle executor : dice.some(1, target.executors())) {
+      String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+      inside(target, "bash", "-c", "ports=$(ss -Htlnp | grep -F 'pid=" + executor.pid() + ",' | " + PORTS + ")\n"
+          + "test -z \"$ports\" || exec '" + java + "' -Xmx64m -cp '" + System.getProperty("java.class.path") + "' "
+          + StrangePeer.class.getName() + " " + executor.pid() + " " + dice.between(2, 6) + " $ports");
+    }
   }
 
   private static void inside(Target target, String... command) throws InterruptedException {

@@ -82,7 +82,7 @@ final class ProcessFaults {
     }
   }
 
-  private static void jcmd(ProcessHandle executor, String... arguments) throws InterruptedException {
+  static void jcmd(ProcessHandle executor, String... arguments) throws InterruptedException {
     String program = Path.of(System.getProperty("java.home"), "bin", "jcmd").toString();
     Command.run(executor,
         Stream.concat(Stream.of(program, Long.toString(executor.pid())), Stream.of(arguments)).toList());

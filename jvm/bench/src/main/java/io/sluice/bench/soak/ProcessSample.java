@@ -4,65 +4,47 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.Locale;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * What an application holds between programs.
+ * What a process holds between programs.
  *
- * @param processes driver and executors
- * @param rssMib resident memory of all of them
- * @param descriptors open files of all of them
- * @param mappings memory mappings of all of them
- * @param files files below the application's folder
- * @param fileMib their bytes
+ * @param rssMib resident memory
+ * @param pinnedKib memory that it has locked
+ * @param threads of it
+ * @param descriptors open files
+ * @param mappings memory mappings
  */
-record ProcessSample(int processes, long rssMib, long descriptors, long mappings, long files, long fileMib) {
+record ProcessSample(long rssMib, long pinnedKib, long threads, long descriptors, long mappings) {
 
-  static final String HEADER = "processes,rss_mib,descriptors,mappings,files,file_mib";
-
-  private static final long MIB = 1024 * 1024;
   private static final int KIB_PER_MIB = 1024;
 
-  /** A sample of {@code processes} and of {@code folder}. */
-  static ProcessSample of(List<ProcessHandle> processes, Path folder) {
-    long rss = 0;
-    long descriptors = 0;
-    long mappings = 0;
-    for (ProcessHandle process : processes) {
-      Path proc = Path.of("/proc", Long.toString(process.pid()));
-      rss += residentMib(proc);
-      descriptors += count(proc.resolve("fd"));
-      mappings += lines(proc.resolve("maps"));
-    }
-    long files = 0;
-    long bytes = 0;
-    try (Stream<Path> paths = Files.walk(folder)) {
-      for (Path path : paths.filter(Files::isRegularFile).toList()) {
-        files++;
-        bytes += Files.size(path);
-      }
-    } catch (IOException | UncheckedIOException e) {
-      // Files come and go while they are listed: the sample has those that were seen.
-      files++;
-    }
-    return new ProcessSample(processes.size(), rss, descriptors, mappings, files, bytes / MIB);
+  /** A sample of {@code process}; zeros if it has ended. */
+  static ProcessSample of(ProcessHandle process) {
+    Path proc = Path.of("/proc", Long.toString(process.pid()));
+    Map<String, Long> status = status(proc.resolve("status"));
+    return new ProcessSample(status.getOrDefault("VmRSS", 0L) / KIB_PER_MIB, status.getOrDefault("VmLck", 0L),
+        status.getOrDefault("Threads", 0L), count(proc.resolve("fd")), lines(proc.resolve("maps")));
   }
 
-  /** The figures, in the order of {@link #HEADER}. */
-  String csv() {
-    return String.format(Locale.ROOT, "%d,%d,%d,%d,%d,%d", processes, rssMib, descriptors, mappings, files, fileMib);
-  }
-
-  private static long residentMib(Path proc) {
+  /** The numbers of such a file by their names. */
+  private static Map<String, Long> status(Path file) {
+    Map<String, Long> numbers = new HashMap<>();
     try {
-      return Files.readAllLines(proc.resolve("status")).stream().filter(line -> line.startsWith("VmRSS:"))
-          .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", ""))).sum() / KIB_PER_MIB;
+      for (String line : Files.readAllLines(file)) {
+        int colon = line.indexOf(':');
+        String digits = line.substring(colon + 1).replaceAll("\\D", "");
+        if (line.startsWith("Vm") || line.startsWith("Threads")) {
+          numbers.put(line.substring(0, colon), Long.parseLong(digits));
+        }
+      }
     } catch (IOException e) {
       // The process has ended.
-      return 0;
+      return Map.of();
     }
+    return numbers;
   }
 
   private static long lines(Path file) {

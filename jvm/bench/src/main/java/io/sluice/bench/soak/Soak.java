@@ -5,68 +5,92 @@ import io.sluice.bench.run.Application;
 import io.sluice.bench.run.Applications;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.EngineFailure;
+import io.sluice.bench.soak.SoakPlan.Mode;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
  * Runs random programs on stock and on Sluice, one after the other, does something to Sluice's application meanwhile,
  * and compares the results. After {@link #PROGRAMS_PER_APPLICATION} programs both engines get new applications with
- * other settings.
+ * other settings, but for a lasting soak: its applications stay, and after every {@link #COMPARED_EVERY}th program,
+ * which is always the same, it writes down what their processes hold.
  */
 public final class Soak {
 
   static final int PROGRAMS_PER_APPLICATION = 25;
 
+  static final int COMPARED_EVERY = 10;
+
+  /** The program that is always the same: of some that every Spark can run, the longest. */
+  private static final SoakProgram COMPARED = LongStream.range(0, 12).mapToObj(SoakProgram::of)
+      .filter(SoakProgram::sql).max(Comparator.comparing(SoakProgram::steps)).orElseThrow();
+  private static final int COMPARED_ROWS = 100_000;
+  /** Spark's cleaner needs a moment after a collection to remove what it has found. */
+  private static final long CLEANER_MS = 3_000;
+
   private static final int[] ROWS = {1, 7, 1_000, 20_000, 100_000, 300_000};
 
   private final Applications applications;
+  private final SoakPlan plan;
   private final List<Fault> faults;
-  private final boolean rooms;
   private final Dice dice;
   private final Path folder;
-  private final long patienceS;
   private final PrintStream out;
   private final Map<Fault, int[]> outcomes = new EnumMap<>(Fault.class);
   private final long start = System.nanoTime();
   private int programs;
   private int unanswered;
   private int application;
+  private volatile boolean interrupted;
+
+  /** A program that is run next, with what its random decisions are made by. */
+  private record Work(SoakProgram program, int rows, Fault fault, Dice dice) {}
 
   /**
    * @param applications how applications are started; settings of profiles are added
-   * @param rooms whether they are started in a {@link Room}
-   * @param faults those to choose from, names of {@link Fault}; null for all that can be done
-   * @param seed determines programs, faults and settings
    * @param folder where samples and stacks are written
-   * @param patienceS seconds after which a program counts as hung
    * @param out what happens, a line per program
+   * @throws IllegalArgumentException naming a fault that is unknown or cannot be done as planned
    */
-  public Soak(Applications applications, boolean rooms, List<String> faults, long seed, Path folder, long patienceS,
-      PrintStream out) {
+  public Soak(Applications applications, SoakPlan plan, Path folder, PrintStream out) {
     this.applications = applications;
-    this.rooms = rooms;
-    this.faults = faults == null ? Stream.of(Fault.values()).filter(fault -> rooms || !fault.inRoom()).toList()
-        : faults.stream().map(Soak::fault).toList();
-    this.faults.stream().filter(fault -> fault.inRoom() && !rooms).findFirst().ifPresent(fault -> {
+    this.plan = plan;
+    this.faults = plan.faults() == null ? Stream.of(Fault.values()).filter(this::possible).toList()
+        : plan.faults().stream().map(Soak::fault).toList();
+    this.faults.stream().filter(fault -> fault.inRoom() && !plan.rooms()).findFirst().ifPresent(fault -> {
       throw new IllegalArgumentException("the fault " + fault.label() + " changes the machine and is only done to "
           + "applications in namespaces of their own, which were not asked for or cannot be had here");
     });
-    this.dice = new Dice(seed);
+    this.faults.stream().filter(fault -> !possible(fault)).findFirst().ifPresent(fault -> {
+      throw new IllegalArgumentException("the fault " + fault.label() + " can end processes, and those of a lasting "
+          + "soak must live on: leave it out");
+    });
+    this.dice = new Dice(plan.seed());
     this.folder = folder;
-    this.patienceS = patienceS;
     this.out = out;
+  }
+
+  private boolean possible(Fault fault) {
+    return (plan.rooms() || !fault.inRoom()) && (plan.mode() != Mode.LASTING || fault.sparesProcesses());
+  }
+
+  /** The settings of the profile called {@code name}. */
+  public static Map<String, String> profile(String name) {
+    return Profile.named(name);
   }
 
   private static Fault fault(String name) {
@@ -84,34 +108,41 @@ public final class Soak {
 
   /** Runs at most {@code most} programs for about as long as {@code time}; returns whether all went as they must. */
   public boolean run(int most, Duration time) throws IOException {
-    BooleanSupplier wanted = () -> programs < most && System.nanoTime() - start < time.toNanos();
+    int limit = plan.mode() == Mode.EACH ? Math.min(most, faults.size()) : most;
+    BooleanSupplier wanted = () -> !interrupted && programs < limit && System.nanoTime() - start < time.toNanos();
     Files.createDirectories(folder);
-    try (PrintWriter samples = new PrintWriter(Files.newBufferedWriter(folder.resolve("samples.csv")));
-        Watch watch = new Watch(patienceS, folder)) {
-      samples.println("second,application,engine,program," + ProcessSample.HEADER);
-      boolean good = true;
+    // While this process ends, its applications do, and programs fail for that reason.
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> interrupted = true, "soak-interrupted"));
+    boolean good = true;
+    try (Samples samples = new Samples(csv()); Watch watch = new Watch(plan.patienceS(), folder)) {
       while (good && wanted.getAsBoolean()) {
         good = oneApplication(wanted, samples, watch);
       }
-      // Programs that nothing can be compared with prove nothing.
-      boolean compared = 2 * unanswered <= programs;
-      summary(good, compared);
-      return good && compared;
     }
+    // Programs that nothing can be compared with prove nothing.
+    boolean compared = 2 * unanswered <= programs;
+    summary(good, compared);
+    return good && compared && (plan.mode() != Mode.LASTING || lasted());
   }
 
-  private boolean oneApplication(BooleanSupplier wanted, PrintWriter samples, Watch watch) {
-    Map<String, String> settings = Profile.of(dice.fork(application++));
+  private Path csv() {
+    return folder.resolve("samples-" + plan.seed() + ".csv");
+  }
+
+  private boolean oneApplication(BooleanSupplier wanted, Samples samples, Watch watch) {
+    Map<String, String> settings =
+        plan.profile() == null ? Profile.of(dice.fork(application)) : plan.profile();
+    application++;
+    boolean lasting = plan.mode() == Mode.LASTING;
     out.println("new applications: " + settings);
     Applications started = applications.with(settings);
     try (Application stock = started.start(Engine.STOCK); Application sluice = started.start(Engine.SLUICE)) {
-      for (int i = 0; i < PROGRAMS_PER_APPLICATION && wanted.getAsBoolean(); i++) {
-        Outcome outcome = program(stock, sluice, watch);
-        for (Application each : List.of(stock, sluice)) {
-          samples.printf(Locale.ROOT, "%d,%d,%s,%d,%s%n", seconds(), application, each.engine().label(), programs,
-              ProcessSample.of(each.processes(), folder(each)).csv());
+      for (int i = 0; (lasting || i < PROGRAMS_PER_APPLICATION) && wanted.getAsBoolean(); i++) {
+        Work work = next();
+        Outcome outcome = program(work, stock, sluice, watch);
+        if (!lasting || work.program() == COMPARED) {
+          sample(List.of(stock, sluice), samples, lasting);
         }
-        samples.flush();
         if (outcome == Outcome.WRONG) {
           return false;
         }
@@ -123,13 +154,58 @@ public final class Soak {
     return true;
   }
 
-  private enum Outcome { GOOD, WRONG, ENDED }
-
-  private Outcome program(Application stock, Application sluice, Watch watch) {
+  private Work next() {
     Dice own = dice.fork(1_000_000 + programs++);
-    SoakProgram program = SoakProgram.of(own.seed());
+    SoakProgram random = SoakProgram.of(own.seed());
     int rows = ROWS[own.between(0, ROWS.length - 1)];
     Fault fault = own.pick(faults);
+    return switch (plan.mode()) {
+      case RANDOM -> new Work(random, rows, fault, own);
+      case LASTING -> programs % COMPARED_EVERY == 0 ? new Work(COMPARED, COMPARED_ROWS, Fault.NONE, own)
+          : new Work(random, rows, fault, own);
+      case EACH -> new Work(COMPARED, COMPARED_ROWS, faults.get((programs - 1) % faults.size()), own);
+    };
+  }
+
+  /** @param collected whether what is garbage is not to be in the sample */
+  private void sample(List<Application> both, Samples samples, boolean collected) {
+    try {
+      if (collected) {
+        for (Application each : both) {
+          for (ProcessHandle process : each.processes()) {
+            ProcessFaults.jcmd(process, "GC.run");
+          }
+        }
+        Thread.sleep(CLEANER_MS);
+      }
+      for (Application each : both) {
+        samples.add(String.format(Locale.ROOT, "%d,%d,%s,%d", seconds(), application, each.engine().label(), programs),
+            each.processes(), folder(each));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (UncheckedIOException e) {
+      out.println("warning: no sample: " + e.getMessage());
+    }
+  }
+
+  /** Draws what the applications held beside the samples, says what grew, and returns whether nothing did. */
+  private boolean lasted() throws IOException {
+    Endurance endurance = Endurance.read(csv());
+    Path picture = folder.resolve("samples-" + plan.seed() + ".svg");
+    Files.writeString(picture, endurance.picture() + "\n");
+    endurance.lines().forEach(out::println);
+    out.println("Picture: " + picture);
+    return endurance.holds();
+  }
+
+  private enum Outcome { GOOD, WRONG, ENDED }
+
+  private Outcome program(Work work, Application stock, Application sluice, Watch watch) {
+    Dice own = work.dice();
+    SoakProgram program = work.program();
+    int rows = work.rows();
+    Fault fault = work.fault();
     Sizing sizing = new Sizing(rows, 1, 0);
     String title = String.format(Locale.ROOT, "%6d s  %4d  %s, %,d rows", seconds(), programs, program.name(), rows);
     Digest expected;
@@ -137,6 +213,9 @@ public final class Soak {
     try {
       expected = digest(stock, program, sizing, watch);
     } catch (EngineFailure e) {
+      if (interrupted) {
+        return Outcome.ENDED;
+      }
       // Nothing to compare with: the program asks for something that Spark does not give.
       unanswered++;
       out.println(title + ": not on stock: " + firstLine(e));
@@ -152,8 +231,11 @@ public final class Soak {
         failure = "another result: " + actual.checksum() + " instead of " + expected.checksum();
       }
     } catch (EngineFailure e) {
+      if (interrupted) {
+        return Outcome.ENDED;
+      }
       if (watch.ended()) {
-        failure = "no answer in " + patienceS + " s; stacks are in " + folder;
+        failure = "no answer in " + plan.patienceS() + " s; stacks are in " + folder;
       } else if (fault.mayFail()) {
         outcomes.computeIfAbsent(fault, key -> new int[2])[1]++;
         out.println(title + ", " + fault + ": failed, as it may: " + firstLine(e));
@@ -171,17 +253,30 @@ public final class Soak {
       return Outcome.GOOD;
     }
     out.println(title + ", " + fault + ": " + failure);
-    if (!watch.ended()) {
-      out.println(new Shrinking((shorter, size) -> digest(stock, shorter, size, watch),
-          (shorter, size) -> digest(sluice, shorter, size, watch), watch::ended).report(program, sizing));
-    } else {
-      out.println(program.listing(rows));
-    }
+    out.println(watch.ended() ? program.listing(rows) : shrunk(work, stockMs, stock, sluice, watch));
     return Outcome.WRONG;
+  }
+
+  private String shrunk(Work work, long stockMs, Application stock, Application sluice, Watch watch) {
+    return new Shrinking((shorter, size) -> digest(stock, shorter, size, watch),
+        (shorter, size) -> digest(sluice, shorter, size, watch),
+        (shorter, size) -> harmed(work.fault(), work.dice(), stockMs, sluice,
+            () -> digest(sluice, shorter, size, watch)),
+        work.fault().mayFail(), watch::ended).report(work.program(), new Sizing(work.rows(), 1, 0));
   }
 
   private static Digest digest(Application application, SoakProgram program, Sizing sizing, Watch watch) {
     return watch.over(application::processes, () -> application.verify(program.name(), sizing, progress -> {}));
+  }
+
+  /** Runs {@code program} on {@code sluice} while {@code fault} is done to it. */
+  private Digest harmed(Fault fault, Dice own, long stockMs, Application sluice, Supplier<Digest> program) {
+    Thread injection = injection(fault, sluice, own, stockMs);
+    try {
+      return program.get();
+    } finally {
+      end(injection, fault, sluice);
+    }
   }
 
   private static String firstLine(EngineFailure failure) {
@@ -224,7 +319,7 @@ public final class Soak {
 
   /** Where the application's files are seen from here. */
   private Path folder(Application application) {
-    return rooms ? Room.seenFromOutside(application.driver(), application.folder()) : application.folder();
+    return plan.rooms() ? Room.seenFromOutside(application.driver(), application.folder()) : application.folder();
   }
 
   /**
@@ -248,8 +343,7 @@ public final class Soak {
 
   private void summary(boolean good, boolean compared) {
     out.printf(Locale.ROOT, "%n%d programs in %d s, %d of them not on stock; samples: %s%n", programs, seconds(),
-        unanswered,
-        folder.resolve("samples.csv"));
+        unanswered, csv());
     outcomes.forEach((fault, counts) -> out.printf(Locale.ROOT, "  %-22s %4d equal%s%n", fault, counts[0],
         counts[1] == 0 ? "" : ", " + counts[1] + " failed as they may"));
     out.println(!good ? "A program went wrong, see above."

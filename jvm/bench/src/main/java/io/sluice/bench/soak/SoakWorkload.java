@@ -26,7 +26,8 @@ public final class SoakWorkload implements Workload {
 
   @Override
   public Digest verify(SparkSession spark, Sizing sizing) {
-    try (JobFaults.Obeying cancelling = JobFaults.obey(spark.sparkContext(), Path.of(""))) {
+    try (JobWishes.Obeying obeying = JobWishes.obey(spark.sparkContext(), Path.of(""),
+        () -> result(spark, sizing))) {
       return result(spark, sizing);
     }
   }

@@ -10,12 +10,17 @@
  *   Fault                what is done to an application while it runs a program
  *     ProcessFaults      processes killed and stopped;  Limits  resources taken by limits
  *     FileFaults         files, folders and disks;  NetworkFaults  the link and its connections
+ *     StrangePeer        the process that listens in place of an executor
+ *     JobFaults          jobs, stages, tasks and the driver's memory of outputs;  JobWishes  the driver's part (Spark)
  *     Room               a link, a disk and shared memory of an application's own;  CallFaults  calls of the system
  *     Command            the system's programs
  *   Soak                 programs one after the other, on both engines, until the time is over
  *     Watch              ends a driver that does not answer, with the stacks of its processes
- *     ProcessSample      memory, descriptors, mappings and files of an application between programs
- *     Shrinking          the shortest program with the same fault
+ *     SoakPlan           which programs, faults and settings;  Profile  settings of applications
+ *     Samples            memory, descriptors, mappings and files of applications between programs, as CSV
+ *       ProcessSample    those of one process
+ *     Endurance          what samples say and how they look;  Trend  whether a figure grows
+ *     Shrinking          the shortest program that goes wrong, without the fault or with it
  * </pre>
  *
  * <p>Only the classes marked with Spark load a Spark class.

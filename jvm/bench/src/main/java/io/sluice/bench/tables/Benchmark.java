@@ -7,6 +7,7 @@ import io.sluice.bench.tpch.Table;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
@@ -85,6 +86,23 @@ public enum Benchmark {
   public GeneratedTable table(String name) {
     return tables().stream().filter(table -> table.label().equals(name)).findFirst().orElseThrow(
         () -> new IllegalArgumentException(title + " has no table " + name));
+  }
+
+  /** The SQL of the query called {@code name} on {@code files}. */
+  public String text(String name, TableFiles files) {
+    return switch (this) {
+      case TPCH -> QueryText.of(Integer.parseInt(name.substring(1)), files.scale()).sql();
+      case TPCDS -> TpcdsQueries.text(files.queries(), name);
+    };
+  }
+
+  /**
+   * Names of tables that {@code sql} reads, in the order in which they are made; it may be others, too, whose names
+   * are words of it.
+   */
+  public List<String> tablesIn(String sql) {
+    return tables().stream().map(GeneratedTable::label)
+        .filter(name -> Pattern.compile("\\b" + name + "\\b", Pattern.CASE_INSENSITIVE).matcher(sql).find()).toList();
   }
 
   /** The benchmark that the workload called {@code workload} is a query of, if it is one. */

@@ -8,9 +8,10 @@ import java.nio.file.Path;
  *
  * @param benchmark whose tables
  * @param scale the scale factor: 1 is about a gigabyte of text
+ * @param form how the files are laid out
  * @param folder absolute path of the folder
  */
-public record TableFiles(Benchmark benchmark, double scale, String folder) {
+public record TableFiles(Benchmark benchmark, double scale, TableForm form, String folder) {
 
   private static final double MIN_SCALE = 0.001;
   private static final double MAX_SCALE = 10_000;
@@ -19,10 +20,16 @@ public record TableFiles(Benchmark benchmark, double scale, String folder) {
     checkScale(scale);
   }
 
-  /** Those of {@code scale} below {@code cache}, in a folder that is named after the scale. */
+  /** Plain ones of {@code scale} below {@code cache}, in a folder that is named after the scale. */
   public static TableFiles below(Path cache, Benchmark benchmark, double scale) {
+    return below(cache, benchmark, scale, TableForm.PLAIN);
+  }
+
+  /** The same of any form, in a folder that is named after scale and form. */
+  public static TableFiles below(Path cache, Benchmark benchmark, double scale, TableForm form) {
     String number = BigDecimal.valueOf(scale).stripTrailingZeros().toPlainString();
-    return new TableFiles(benchmark, scale, cache.resolve("sf" + number).toAbsolutePath().toString());
+    return new TableFiles(benchmark, scale, form,
+        cache.resolve("sf" + number + form.folderEnd()).toAbsolutePath().toString());
   }
 
   /**

@@ -1,5 +1,9 @@
 package io.sluice.bench.tpcds;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -18,4 +22,14 @@ public final class TpcdsQueries {
       .toList();
 
   private TpcdsQueries() {}
+
+  /** The SQL of the query called {@code name}, of the files below {@code queries}. */
+  public static String text(Path queries, String name) {
+    Path file = queries.resolve("tpcds").resolve(name + ".sql");
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(file + " cannot be read", e);
+    }
+  }
 }

@@ -4,10 +4,6 @@ import static org.apache.spark.sql.functions.round;
 
 import io.sluice.bench.tables.TableQuery;
 import io.sluice.bench.workload.Sizing;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.Column;
@@ -38,12 +34,7 @@ public final class TpcdsQuery extends TableQuery {
 
   @Override
   protected String sql(Sizing sizing) {
-    Path file = sizing.tables().queries().resolve("tpcds").resolve(name + ".sql");
-    try {
-      return Files.readString(file);
-    } catch (IOException e) {
-      throw new UncheckedIOException(file + " cannot be read", e);
-    }
+    return TpcdsQueries.text(sizing.tables().queries(), name);
   }
 
   @Override

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
@@ -43,6 +44,23 @@ public record TpcdsTable(Table source) implements GeneratedTable {
   public String columns() {
     return Arrays.stream(source.getColumns()).map(column -> name(column) + " " + type(column))
         .collect(Collectors.joining(", "));
+  }
+
+  /** Of sales, returns and inventory, the day. */
+  @Override
+  public Optional<String> partitionColumn() {
+    return column("_(sold|returned)_date_sk|inv_date_sk");
+  }
+
+  /** Of the same tables and of items, the item. */
+  @Override
+  public Optional<String> bucketColumn() {
+    return partitionColumn().isPresent() || source == Table.ITEM ? column("_item_sk") : Optional.empty();
+  }
+
+  private Optional<String> column(String end) {
+    return Arrays.stream(source.getColumns()).map(TpcdsTable::name)
+        .filter(name -> name.matches("[a-z]*(" + end + ")")).findFirst();
   }
 
   @Override

@@ -29,7 +29,7 @@ public record QueryText(int number, String sql) {
   private static final BigDecimal FRACTION_AT_SCALE_1 = new BigDecimal("0.0001");
 
   /** Query {@code number} for tables of {@code scale}. */
-  static QueryText of(int number, double scale) {
+  public static QueryText of(int number, double scale) {
     String fraction = FRACTION_AT_SCALE_1.divide(BigDecimal.valueOf(scale), MathContext.DECIMAL32)
         .stripTrailingZeros().toPlainString();
     return new QueryText(number, read("q" + number + ".sql").replace(":fraction", fraction));

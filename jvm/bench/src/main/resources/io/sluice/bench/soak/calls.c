@@ -1,7 +1,7 @@
 /*
  * Loaded before libc into the processes of an application in a Room: reads of Spark's block files fail or are slow,
- * files cannot be mapped, threads whose names begin with sluice- stand still, and the wall clock is another one, as the
- * file named by SOAK_CALLS says, which all of the application's processes map.
+ * files cannot be mapped, threads whose names begin with sluice- stand still, messages are seen late, and the wall clock
+ * is another one, as the file named by SOAK_CALLS says, which all of the application's processes map.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -28,11 +28,13 @@ struct control {
   _Atomic int64_t clock_ms;
   _Atomic int32_t maps_fail;
   _Atomic int32_t threads_stand;
+  _Atomic int32_t events_late_us;
 };
 
 static struct control nothing;
 static struct control *control = &nothing;
 static _Atomic uint32_t reads;
+static _Atomic uint32_t events_seen;
 
 static int (*next_clock_gettime)(clockid_t, struct timespec *);
 static int (*next_gettimeofday)(struct timeval *, void *);
@@ -133,10 +135,17 @@ void *mmap(void *at, size_t length, int protection, int flags, int file, off_t o
   return mmap64(at, length, protection, flags, file, offset);
 }
 
+/*
+ * What has arrived is seen later, by a time that differs from event to event: each thread looks after some connections,
+ * so messages of others overtake.
+ */
 int epoll_wait(int from, struct epoll_event *events, int most, int timeout) {
   if (next_epoll_wait == NULL) find_next();
   stand();
-  return next_epoll_wait(from, events, most, timeout);
+  int found = next_epoll_wait(from, events, most, timeout);
+  int late = control->events_late_us;
+  if (found > 0 && late > 0) usleep((useconds_t) (late / 8 * (1 + events_seen++ * 2654435761u % 8)));
+  return found;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {

@@ -158,6 +158,29 @@ class BenchResultTest {
     assertNull(equal.get(1).startS());
   }
 
+  @Test
+  void aWorkloadMeasuredAgainCountsWithItsLastMeasurement() {
+    List<BenchResult> first = BenchResult.of("tpch-q1", "4.2.0", 10, List.of(
+        new Measurement(Engine.STOCK, DIGEST, List.of(run(8, 1, 1))),
+        new Measurement(Engine.SLUICE, DIGEST, List.of(run(10, 1, 1)))), ENVIRONMENT);
+    assertEquals(1, Verdict.belowFloor(first).size());
+    List<BenchResult> both = new ArrayList<>(first);
+    both.addAll(BenchResult.of("tpch-q1", "4.2.0", 10, List.of(
+        new Measurement(Engine.STOCK, DIGEST, List.of(run(9, 1, 1), run(9, 1, 1))),
+        new Measurement(Engine.SLUICE, DIGEST, List.of(run(6, 1, 1), run(6, 1, 1)))), ENVIRONMENT, first));
+    assertEquals(4, both.size());
+    assertEquals(0.8, both.get(3).firstRatio());
+    assertEquals(List.of(), Verdict.belowFloor(both));
+    List<Comparison> comparisons = Comparison.of(both);
+    assertEquals(1, comparisons.size());
+    assertEquals("tpch-q1", comparisons.get(0).label());
+    assertEquals(1.5, comparisons.get(0).speedup(comparisons.get(0).on("sluice").orElseThrow()).orElseThrow());
+    List<String> sentences = BenchmarkSummary.of(comparisons).get(0).sentences();
+    assertTrue(sentences.contains("Measured again with more runs, which count, because the first ratio was below its "
+        + "floor: q1 (0.80, then 1.50)."), sentences.toString());
+    assertFalse(Json.pretty(first).contains("first_ratio"));
+  }
+
   private static Measurement measured(Engine engine, Digest digest) {
     return new Measurement(engine, digest, List.of(run(1, 1, 1)));
   }

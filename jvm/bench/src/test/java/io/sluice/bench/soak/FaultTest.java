@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -22,19 +23,31 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkConf;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.util.LongAccumulator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import scala.Tuple2;
 
 /** That faults without a room do what their names say, to what they are meant for only. */
 class FaultTest {
 
   private static final String UNCOMMITTED = "shuffle_1_2_0.data.01234567-89ab-cdef-0123-456789abcdef";
+
+  /** Tasks that sleep, or have slept; they run in this process. */
+  private static final AtomicInteger BEGUN = new AtomicInteger();
 
   @TempDir private Path folder;
 
@@ -237,25 +250,100 @@ class FaultTest {
     assertFalse(Files.exists(dump));
   }
 
-  @Test
-  void jobsAreCancelledByTheDriverWhereItLooks() throws Exception {
-    try (JavaSparkContext context = new JavaSparkContext("local[1]", "cancelled",
-        new SparkConf().set("spark.ui.enabled", "false"))) {
+  private static JavaSparkContext local() {
+    return new JavaSparkContext("local[2]", "cancelled", new SparkConf().set("spark.ui.enabled", "false"));
+  }
+
+  /** A task that would take a minute, but for its second attempt. */
+  private static JavaRDD<Integer> aMinute(JavaSparkContext context) {
+    return context.parallelize(List.of(60_000), 1).map(ms -> {
+      BEGUN.incrementAndGet();
+      Thread.sleep(TaskContext.get().attemptNumber() == 0 ? ms : 1);
+      return ms;
+    });
+  }
+
+  private static JavaFutureAction<Long> begun(JavaSparkContext context) throws InterruptedException {
+    int before = BEGUN.get();
+    JavaFutureAction<Long> job = aMinute(context).countAsync();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (BEGUN.get() == before) {
+      assertTrue(System.nanoTime() < end, "the task has not begun in a minute");
+      Thread.sleep(5);
+    }
+    return job;
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Fault.class, names = {"JOBS_CANCELLED", "STAGES_CANCELLED"})
+  void jobsAreCancelledByTheDriverWhereItLooks(Fault fault) throws Exception {
+    try (JavaSparkContext context = local()) {
       context.setLocalProperty("spark.job.interruptOnCancel", "true");
-      JavaFutureAction<Long> job = context.parallelize(List.of(60_000)).map(ms -> {
-        Thread.sleep(ms);
-        return ms;
-      }).countAsync();
-      while (context.statusTracker().getActiveJobIds().length == 0) {
+      JavaFutureAction<Long> job = begun(context);
+      while (context.statusTracker().getActiveStageIds().length == 0) {
         Thread.sleep(5);
       }
-      try (JobFaults.Obeying obeying = JobFaults.obey(context.sc(), folder)) {
-        Fault.JOBS_CANCELLED.inject(target(), new Dice(1));
+      try (JobWishes.Obeying obeying = JobWishes.obey(context.sc(), folder, () -> {})) {
+        fault.inject(target(), new Dice(1));
         Exception failure = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
         assertTrue(failure.getCause().toString().contains("cancel"), failure.getCause().toString());
       }
-      assertFalse(Files.exists(folder.resolve(JobFaults.FILE)));
+      try (Stream<Path> left = Files.list(folder)) {
+        assertEquals(0, left.count());
+      }
       assertEquals(2, context.parallelize(List.of(1, 2)).count());
+    }
+  }
+
+  @Test
+  void theSecondJobIsCancelledWithTheFirst() throws Exception {
+    try (JavaSparkContext context = local()) {
+      context.setLocalProperty("spark.job.interruptOnCancel", "true");
+      JavaFutureAction<Long> job = begun(context);
+      AtomicReference<Throwable> ofSecond = new AtomicReference<>();
+      Runnable again = () -> {
+        try {
+          aMinute(context).count();
+        } catch (Exception e) {
+          ofSecond.set(e);
+        }
+      };
+      try (JobWishes.Obeying obeying = JobWishes.obey(context.sc(), folder, again)) {
+        Fault.TWO_JOBS_CANCELLED.inject(target(), new Dice(1));
+        assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
+      }
+      assertNotNull(ofSecond.get(), "the second job");
+      assertTrue(ofSecond.get().toString().contains("cancel"), ofSecond.get().toString());
+    }
+  }
+
+  @Test
+  void killedTasksAreBegunAgain() throws Exception {
+    try (JavaSparkContext context = local();
+        JobWishes.Obeying obeying = JobWishes.obey(context.sc(), folder, () -> {})) {
+      JavaFutureAction<Long> job = begun(context);
+      Fault.TASKS_KILLED.inject(target(), new Dice(1));
+      assertEquals(1, job.get(30, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void stagesRunAgainWhenTheDriverHasForgottenTheirOutputs() throws Exception {
+    try (JavaSparkContext context = local();
+        JobWishes.Obeying obeying = JobWishes.obey(context.sc(), folder, () -> {})) {
+      LongAccumulator mapped = context.sc().longAccumulator();
+      JavaPairRDD<Integer, Integer> pairs = context.parallelize(List.of(1, 2, 3), 3).mapToPair(i -> {
+        mapped.add(1);
+        return new Tuple2<>(i, i);
+      }).partitionBy(new HashPartitioner(2));
+      assertEquals(3, pairs.count());
+      assertEquals(3, pairs.count());
+      assertEquals(3, mapped.value(), "the outputs were read again");
+      Fault.OUTPUTS_FORGOTTEN.inject(target(), new Dice(1));
+      // The fault returns when the driver begins.
+      Thread.sleep(500);
+      assertEquals(3, pairs.count());
+      assertEquals(6, mapped.value(), "the outputs were made again");
     }
   }
 

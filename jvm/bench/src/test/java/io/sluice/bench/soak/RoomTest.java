@@ -67,6 +67,10 @@ class RoomTest {
   }
 
   private Fault.Target target(Process driver) {
+    return target(driver, driver.toHandle());
+  }
+
+  private Fault.Target target(Process driver, ProcessHandle executor) {
     return new Fault.Target() {
       @Override
       public ProcessHandle driver() {
@@ -75,7 +79,7 @@ class RoomTest {
 
       @Override
       public List<ProcessHandle> executors() {
-        return List.of(driver.toHandle());
+        return List.of(executor);
       }
 
       @Override
@@ -236,6 +240,31 @@ class RoomTest {
   }
 
   @Test
+  void messagesAreSeenLate() throws Exception {
+    Process driver = java(RoomEchoes.class);
+    BufferedReader out = output(driver);
+    // Of the first some are compiled.
+    for (int i = 0; i < 100; i++) {
+      out.readLine();
+    }
+    Thread injection = injection(Fault.MESSAGES_DELAYED, driver);
+    List<Long> during = new ArrayList<>();
+    while (injection.isAlive()) {
+      during.add(Long.parseLong(out.readLine()));
+    }
+    for (int i = 0; i < READS_AFTER; i++) {
+      during.add(Long.parseLong(out.readLine()));
+    }
+    // At least an eighth of 20 ms at a time; many before the fault are among them.
+    assertTrue(during.stream().filter(ms -> ms >= 2).count() >= 2, during::toString);
+    List<Long> after = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      after.add(Long.parseLong(out.readLine()));
+    }
+    assertTrue(after.stream().filter(ms -> ms < 2).count() > 50, after::toString);
+  }
+
+  @Test
   void connectionsAreCut() throws Exception {
     Process driver = java(RoomTalk.class);
     BufferedReader out = output(driver);
@@ -243,6 +272,35 @@ class RoomTest {
     Fault.CONNECTIONS_CUT.inject(target(driver), new Dice(1));
     String end = out.readLine();
     assertTrue(end.startsWith("cut: "), end);
+  }
+
+  @Test
+  void aStrangerListensOnThePortsOfAKilledExecutor() throws Exception {
+    Process driver = start("bash", "-c", "\"$1\" -cp \"$2\" " + RoomTalk.class.getName() + " & echo $!; exec sleep 60",
+        "bash", Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        System.getProperty("java.class.path"));
+    BufferedReader out = output(driver);
+    ProcessHandle executor = ProcessHandle.of(Long.parseLong(out.readLine())).orElseThrow();
+    await(out, "connected");
+    String before = said(target(driver), "ss -Htln").strip();
+    assertEquals(1, before.lines().count(), before);
+    String port = before.replaceAll("(?s).*?:(\\d+) .*", "$1");
+    Thread injection = new Thread(() -> {
+      try {
+        Fault.PEER_REPLACED.inject(target(driver, executor), new Dice(1));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    });
+    injection.start();
+    boolean replaced = false;
+    while (injection.isAlive()) {
+      String listening = said(target(driver), "ss -Htlnp");
+      replaced |= listening.contains(":" + port + " ") && !listening.contains("pid=" + executor.pid() + ",");
+      Thread.sleep(20);
+    }
+    assertTrue(replaced, "port " + port);
+    assertFalse(said(target(driver), "ss -Htln").contains(":" + port + " "));
   }
 
   @Test

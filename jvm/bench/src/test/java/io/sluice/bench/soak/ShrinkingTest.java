@@ -30,10 +30,18 @@ class ShrinkingTest {
   }
 
   private String report(Shrinking.Run sluice) {
-    return new Shrinking(this::stock, (program, sizing) -> {
+    return new Shrinking(this::stock, noted(sluice), this::stock, false, () -> ended).report(PROGRAM, SIZING);
+  }
+
+  private String report(Shrinking.Run harmed, boolean mayFail) {
+    return new Shrinking(this::stock, this::stock, noted(harmed), mayFail, () -> ended).report(PROGRAM, SIZING);
+  }
+
+  private Shrinking.Run noted(Shrinking.Run run) {
+    return (program, sizing) -> {
       runs.add(program.steps() + "/" + sizing.rows());
-      return sluice.digest(program, sizing);
-    }, () -> ended).report(PROGRAM, SIZING);
+      return run.digest(program, sizing);
+    };
   }
 
   @Test
@@ -52,13 +60,33 @@ class ShrinkingTest {
 
   @Test
   void stockThatHangsEndsTheSearch() {
-    String report = new Shrinking((program, sizing) -> hangs(), (program, sizing) -> WRONG, () -> ended)
-        .report(PROGRAM, SIZING);
+    String report = new Shrinking((program, sizing) -> hangs(), (program, sizing) -> WRONG, this::stock, false,
+        () -> ended).report(PROGRAM, SIZING);
     assertTrue(report.startsWith("Stock did not answer in time"), report);
   }
 
   @Test
   void whatGoesRightTheSecondTimeIsSaidSo() {
     assertTrue(report(this::stock).startsWith("It goes right when it is run again"));
+  }
+
+  @Test
+  void whatGoesWrongWithTheFaultAloneIsShrunkWithIt() {
+    String report = report((program, sizing) -> program.steps() >= 4 && runs.size() % 3 == 0 ? WRONG : RIGHT, false);
+    assertTrue(report.startsWith("It goes right without the fault, and wrong with it again. The shortest such program, "
+        + "soak-sql-3-4 of 1 rows:\n"), report);
+    // Every third run is wrong; five right ones in a row mean that the shorter program is right.
+    assertEquals(List.of("5/8", "5/8", "5/8", "4/8", "4/8", "4/8", "3/8", "3/8", "3/8", "3/8", "3/8"),
+        runs.subList(0, 11));
+  }
+
+  @Test
+  void aFailureThatIsAllowedIsNotWrong() {
+    Shrinking.Run fails = (program, sizing) -> {
+      throw new EngineFailure("no space left");
+    };
+    assertTrue(report(fails, true).startsWith("It goes right when it is run again without a fault, and 5 times with"));
+    assertEquals(5, runs.size());
+    assertTrue(report(fails, false).startsWith("It goes right without the fault, and wrong with it again."));
   }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.check.Digest;
+import io.sluice.bench.soak.SoakPlan.Mode;
 import io.sluice.bench.workload.Sizing;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -89,16 +90,28 @@ class SoakProgramTest {
 
   @Test
   void unknownFaultsAreNamed() {
-    Exception failure = assertThrows(IllegalArgumentException.class,
-        () -> new Soak(null, false, List.of("meteor"), 1, folder, 1, System.out));
-    assertTrue(failure.getMessage().startsWith("unknown fault 'meteor'; known are none, executor-killed, "),
-        failure.getMessage());
+    assertTrue(refused(Mode.RANDOM, "meteor").startsWith("unknown fault 'meteor'; known are none, executor-killed, "));
   }
 
   @Test
   void faultsThatChangeTheMachineAreRefusedOutsideRooms() {
-    Exception failure = assertThrows(IllegalArgumentException.class,
-        () -> new Soak(null, false, List.of("disk-full"), 1, folder, 1, System.out));
-    assertTrue(failure.getMessage().startsWith("the fault disk-full changes the machine"), failure.getMessage());
+    assertTrue(refused(Mode.RANDOM, "disk-full").startsWith("the fault disk-full changes the machine"));
+  }
+
+  @Test
+  void faultsThatEndProcessesAreRefusedInALastingSoak() {
+    for (String fault : List.of("killed-in-commit", "memory-refused")) {
+      assertTrue(refused(Mode.LASTING, fault).startsWith("the fault " + fault + " can end processes"), fault);
+    }
+    new Soak(null, plan(Mode.LASTING, "output-flipped"), folder, System.out);
+  }
+
+  private static String refused(Mode mode, String fault) {
+    return assertThrows(IllegalArgumentException.class,
+        () -> new Soak(null, plan(mode, fault), folder, System.out)).getMessage();
+  }
+
+  private static SoakPlan plan(Mode mode, String fault) {
+    return new SoakPlan(mode, false, List.of(fault), 1, null, 1);
   }
 }

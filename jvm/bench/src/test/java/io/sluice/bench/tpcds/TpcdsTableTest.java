@@ -5,11 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.tables.GeneratedTable;
+import io.sluice.bench.tables.TableFiles;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** The tables' names, columns and rows, without Spark. */
@@ -40,6 +43,15 @@ class TpcdsTableTest {
   @Test
   void contentsAreThoseOfDsdgen() {
     assertEquals(List.of(1, "AAAAAAAABAAAAAAA", "Package was damaged"), rows(table("reason"), 1, 1, 1).get(0));
+  }
+
+  @Test
+  void tablesThatAQueryNamesAreFoundInItsText() {
+    assertEquals(List.of("date_dim", "item", "store_sales"), Benchmark.TPCDS.tablesIn(
+        "SELECT ss_store_sk, web_page_id\nFROM Store_Sales, date_dim,item WHERE ss_warehouse_sk = 1"));
+    assertEquals(8, Benchmark.TPCH.tablesIn(Benchmark.TPCH.queries().stream()
+        .map(query -> Benchmark.TPCH.text(query, TableFiles.below(Path.of("x"), Benchmark.TPCH, 1)))
+        .collect(Collectors.joining())).size());
   }
 
   @Test

@@ -15,7 +15,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -55,12 +54,12 @@ public final class ExecutorGpu implements AutoCloseable {
   private final Thread starter;
   private final long startNanos = System.nanoTime();
   private final Duration startLimit;
-  private boolean startIsLate;
+  private boolean unavailableIsCounted;
   /** What was counted; guarded by itself. */
   private final long[] counted = new long[NativeGpu.STATISTICS.size()];
   private boolean failureIsKnown;
-  /** When the loss of the device was seen, by {@link System#nanoTime}; 0 before. Written under the lock. */
-  private volatile long lostNanos;
+  /** Written under the lock. */
+  private volatile boolean lossIsKnown;
   private boolean closed;
   /** Null before it is opened, and after it was closed. */
   private volatile Opened opened;
@@ -121,12 +120,24 @@ public final class ExecutorGpu implements AutoCloseable {
       LOG.info("spark.sluice.gpu=auto: this executor has no GPU: {}", why);
       return;
     }
-    counters.increment(Counter.GPU_UNAVAILABLE);
+    countUnavailable();
     if (reason == NativeGpu.SELF_TEST) {
       counters.increment(Counter.GPU_SELF_TESTS_FAILED);
     }
     LOG.warn("spark.sluice.gpu={}, but this executor encodes map output without a GPU, because none can be used: {}",
         word(), why);
+  }
+
+  /** Counts this executor as one without a GPU, once. Returns whether it did. */
+  private boolean countUnavailable() {
+    synchronized (counted) {
+      if (unavailableIsCounted) {
+        return false;
+      }
+      unavailableIsCounted = true;
+    }
+    counters.increment(Counter.GPU_UNAVAILABLE);
+    return true;
   }
 
   private String word() {
@@ -138,15 +149,18 @@ public final class ExecutorGpu implements AutoCloseable {
     return use == GpuUse.ON;
   }
 
-  /** Lets the GPU encode the batches that a native writer gets for it from now on, if it is there. Never throws. */
-  public void encodeFor(long writer) {
+  /**
+   * Lets the GPU encode the batches that a native writer gets for it from now on. Never throws.
+   *
+   * @return false while it is not open; a writer that is older than the GPU is to ask again
+   */
+  public boolean encodeFor(long writer) {
     Opened now = opened;
-    if (now != null) {
-      try {
-        now.device().encodeFor(writer);
-      } catch (RuntimeException e) {
-        LOG.debug("The GPU does not encode for a map output", e);
-      }
+    try {
+      return now != null && now.device().encodeFor(writer);
+    } catch (RuntimeException e) {
+      LOG.debug("The GPU does not encode for a map output", e);
+      return false;
     }
   }
 
@@ -172,11 +186,10 @@ public final class ExecutorGpu implements AutoCloseable {
     return result;
   }
 
-  /** For how long it has been known that the device is lost; 0 while it is not. Looks whether it is. */
-  public long lostMillis() {
+  /** Whether the device is not used any more. Looks whether it is. */
+  public boolean isLost() {
     count();
-    long since = lostNanos;
-    return since == 0 ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since));
+    return lossIsKnown;
   }
 
   /**
@@ -197,22 +210,17 @@ public final class ExecutorGpu implements AutoCloseable {
   }
 
   private void countLateStart() {
-    boolean late;
-    synchronized (counted) {
-      late = !startIsLate && starter.isAlive() && System.nanoTime() - startNanos >= startLimit.toNanos();
-      startIsLate |= late;
-    }
-    if (late) {
-      counters.increment(Counter.GPU_UNAVAILABLE);
-      LOG.warn("spark.sluice.gpu={}: the GPU's driver has not opened the GPU within {} minutes, and this executor "
-          + "encodes map output without it", word(), startLimit.toMinutes());
+    boolean late = starter.isAlive() && System.nanoTime() - startNanos >= startLimit.toNanos();
+    if (late && countUnavailable()) {
+      LOG.warn("spark.sluice.gpu={}: the GPU's driver has not opened the GPU yet, after {} minutes; until it does, "
+          + "this executor encodes map output without it", word(), startLimit.toMinutes());
     }
   }
 
   private void count(Opened now) {
     String why = now.device().lost();
     boolean lost;
-    boolean failed;
+    String failure = "";
     synchronized (counted) {
       long[] values = new long[counted.length];
       if (!now.device().statistics(values)) {
@@ -223,17 +231,19 @@ public final class ExecutorGpu implements AutoCloseable {
         counters.add(counter, values[at] - counted[at]);
       });
       System.arraycopy(values, 0, counted, 0, values.length);
-      lost = !why.isEmpty() && lostNanos == 0;
+      lost = !why.isEmpty() && !lossIsKnown;
       if (lost) {
-        // Not 0, which means that it is not lost.
-        lostNanos = System.nanoTime() | 1;
+        lossIsKnown = true;
       }
-      failed = counters.get(Counter.GPU_CALLS_FAILED) > 0 && !failureIsKnown;
-      failureIsKnown |= failed;
+      if (counters.get(Counter.GPU_CALLS_FAILED) > 0 && !failureIsKnown) {
+        // It is counted a moment before it is told.
+        failure = now.device().failure();
+        failureIsKnown = !failure.isEmpty();
+      }
     }
-    if (failed) {
+    if (!failure.isEmpty()) {
       LOG.warn("A call of the driver of this executor's GPU has failed, and its cores encode the batch; later ones are "
-          + "counted only (gpu.callsFailed): {}", now.device().failure());
+          + "counted only (gpu.callsFailed): {}", failure);
     }
     if (lost) {
       counters.increment(Counter.GPU_LOST);

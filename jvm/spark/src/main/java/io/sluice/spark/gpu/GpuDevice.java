@@ -34,8 +34,12 @@ interface GpuDevice {
    */
   boolean wants(long batchBytes, int fields, int partitions);
 
-  /** Lets it encode the batches that a native writer gets for it from now on. */
-  void encodeFor(long writer);
+  /**
+   * Lets it encode the batches that a native writer gets for it from now on.
+   *
+   * @return false when it was closed
+   */
+  boolean encodeFor(long writer);
 
   /**
    * Fills in the counts of {@link io.sluice.nativebridge.NativeGpu#STATISTICS}.

@@ -52,8 +52,8 @@ final class NativeGpuDevice implements GpuDevice {
   }
 
   @Override
-  public void encodeFor(long writer) {
-    checkOrClosed(NativeGpu.encodeFor(handle, writer));
+  public boolean encodeFor(long writer) {
+    return checkOrClosed(NativeGpu.encodeFor(handle, writer));
   }
 
   @Override

@@ -206,11 +206,13 @@ public enum Counter {
   GPU_BUSY("gpu.busy", Unit.COUNT,
       "batches left to the CPU because as many as spark.sluice.gpu.pinned.limit permits were being encoded"),
   GPU_TOO_LARGE("gpu.tooLarge", Unit.COUNT,
-      "batches left to the CPU because of rows with more bytes or fields than the kernels take"),
+      "batches left to the CPU because of rows with more bytes or fields than the kernels take, or because they need "
+          + "more memory than spark.sluice.gpu.memory.limit ever allows"),
   GPU_CHECKS_FAILED("gpu.checksFailed", Unit.COUNT,
       "batches left to the CPU because the GPU found something wrong with their rows"),
   GPU_WRONG_RESULTS("gpu.wrongResults", Unit.COUNT,
-      "batches left to the CPU because what the GPU had made was wrong; it is not used any more then"),
+      "batches left to the CPU because what the GPU had made was wrong, or the CPU found nothing wrong with rows that "
+          + "the GPU had refused (they are in gpu.checksFailed too); it is not used any more then"),
   GPU_NO_MEMORY("gpu.noMemory", Unit.COUNT, "batches left to the CPU because the GPU's memory had no room"),
   GPU_NOT_TAKEN("gpu.notTaken", Unit.COUNT,
       "batches left to the CPU because the memory limit had no room for all that the GPU had made"),

@@ -21,7 +21,7 @@ import org.apache.spark.TaskContext;
 
 /**
  * Has one task's batches encoded: when few are under way, by an encoder thread if one is idle, or else by the GPU if it
- * is faster; else by the task's thread, which thus never waits idle. Used by the task's thread only.
+ * is faster; else by the task's thread, or by the GPU while that waits. Used by the task's thread only.
  *
  * <p>Batches of the GPU are encoded on the threads that wait for it, never on the task's: a driver that does not return
  * would hold up the task, and nobody could kill it.
@@ -31,7 +31,7 @@ final class BatchEncoder {
   private static final long POLL_MILLIS = 100;
   private static final long CLOSE_WAIT_MILLIS = 10_000;
   /**
-   * A GPU that was given up refuses all that its threads ask for next; one that has not heard by then does not return.
+   * A GPU that was given up declines all that its threads ask for next; a call that has not ended by then does not end.
    */
   private static final long LOST_GPU_WAIT_MILLIS = 5_000;
   /** Of a batch that is committed while it is encoded; each costs two passes over the batch's entries. */
@@ -313,14 +313,22 @@ final class BatchEncoder {
   }
 
   private void await(EncodeJob job) {
+    // No clock: in a process that is stopped for a while a call would seem not to end.
+    long polls = 0;
     while (!job.result().isDone()) {
       context.killTaskIfInterrupted();
       waitFor(job.result(), POLL_MILLIS);
-      if (job.isOnGpu() && !job.result().isDone() && gpu.lostMillis() > LOST_GPU_WAIT_MILLIS) {
+      polls = isHeldUpByLostGpu(job) ? polls + 1 : 0;
+      if (polls * POLL_MILLIS > LOST_GPU_WAIT_MILLIS) {
         throw new SluiceException("the GPU's driver has not returned from a call that encodes a batch of this task, "
             + LOST_GPU_WAIT_MILLIS + " ms after the GPU was given up; Spark tries the task again, without the GPU");
       }
     }
+  }
+
+  /** False for a job whose batch was declined when the GPU was lost: its thread encodes, for as long as that takes. */
+  private boolean isHeldUpByLostGpu(EncodeJob job) {
+    return job.isOnGpu() && !job.result().isDone() && gpu.isLost() && output.isWaitingForGpu();
   }
 
   private static void waitFor(Future<Long> result, long millis) {

@@ -119,6 +119,11 @@ final class MapOutput implements AutoCloseable {
     return timed(() -> runs.encodeOnGpu(sequence, batch.fields(), batch.describe()));
   }
 
+  /** Whether a call of {@link #encodeOnGpu} waits for the GPU; one that the GPU has declined does not. */
+  boolean isWaitingForGpu() {
+    return runs.waitingForGpu() > 0;
+  }
+
   private long timed(LongSupplier encode) {
     long start = System.nanoTime();
     try {

@@ -17,6 +17,8 @@ final class NativeRuns implements Runs {
   private final boolean sealed;
   /** Null for none. */
   private final ExecutorGpu gpu;
+  /** Whether the GPU encodes for the writer. It may be opened after the writer: beside the first tasks. */
+  private volatile boolean gpuEncodes;
 
   /** @param keys null when frames are not sealed */
   NativeRuns(int partitions, BlockSettings blocks, boolean rowChecksums, OutputKeys keys) {
@@ -30,9 +32,7 @@ final class NativeRuns implements Runs {
     this.handle = NativeException.check(NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level(),
         rowChecksums, keys == null ? null : new long[] {keys.shuffleId(), keys.mapId(), FrameSealer.newId()},
         keys == null ? null : keys.nativeKeys()));
-    if (gpu != null) {
-      gpu.encodeFor(handle);
-    }
+    this.gpuEncodes = gpu != null && gpu.encodeFor(handle);
   }
 
   @Override
@@ -53,11 +53,19 @@ final class NativeRuns implements Runs {
 
   @Override
   public long encodeOnGpu(long sequence, int fields, long[] pages) {
+    if (gpu != null && !gpuEncodes) {
+      gpuEncodes = gpu.encodeFor(handle);
+    }
     long runBytes = NativeException.check(NativeCore.writerEncodeAccelerated(handle, sequence, fields, pages));
     if (gpu != null) {
       gpu.count();
     }
     return runBytes;
+  }
+
+  @Override
+  public int waitingForGpu() {
+    return (int) NativeException.check(NativeCore.writerWaitingForAccelerator(handle));
   }
 
   @Override

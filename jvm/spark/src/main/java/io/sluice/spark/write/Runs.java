@@ -10,7 +10,7 @@ import java.io.IOException;
  *
  * <p>{@link #encode} may be called from several threads at once, and on a thread that has been given up while {@link
  * #close} runs: it then fails or finishes. The other methods belong to the task's thread, and only {@link #memoryBytes}
- * may be called while an encode runs.
+ * and {@link #waitingForGpu} may be called while an encode runs.
  */
 interface Runs {
   /**
@@ -40,6 +40,14 @@ interface Runs {
    */
   default long encodeOnGpu(long sequence, int fields, long[] pages) {
     return encode(sequence, fields, pages);
+  }
+
+  /**
+   * How many calls of {@link #encodeOnGpu} wait for the GPU. Those that it has declined, and whose threads encode, are
+   * not among them.
+   */
+  default int waitingForGpu() {
+    return 0;
   }
 
   /**

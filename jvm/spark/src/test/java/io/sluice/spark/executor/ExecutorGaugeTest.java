@@ -5,47 +5,24 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.ArenaFigures;
 import io.sluice.nativebridge.TransportStatistics;
+import io.sluice.spark.CapturedWarnings;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.RecordComponent;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.apache.logging.log4j.Level;
-import org.apache.logging.log4j.LogManager;
-import org.apache.logging.log4j.core.LogEvent;
-import org.apache.logging.log4j.core.Logger;
-import org.apache.logging.log4j.core.appender.AbstractAppender;
-import org.apache.logging.log4j.core.config.Property;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A gauge whose source fails must not look like a gauge at 0. */
 class ExecutorGaugeTest {
-  private final List<String> warnings = new ArrayList<>();
-  private final Logger logger = (Logger) LogManager.getLogger(ExecutorGauge.class);
-  private final AbstractAppender appender = new AbstractAppender("gauge-test", null, null, false,
-      Property.EMPTY_ARRAY) {
-    @Override
-    public void append(LogEvent event) {
-      if (event.getLevel() == Level.WARN) {
-        warnings.add(event.getMessage().getFormattedMessage());
-      }
-    }
-  };
-
-  @BeforeEach
-  void capture() {
-    appender.start();
-    logger.addAppender(appender);
-  }
+  private final CapturedWarnings warnings = CapturedWarnings.of(ExecutorGauge.class);
 
   @AfterEach
   void stopCapture() {
-    logger.removeAppender(appender);
+    warnings.close();
   }
 
   private static long fail() {
@@ -83,7 +60,7 @@ class ExecutorGaugeTest {
   @Test
   void valueIsThatOfTheSource() {
     assertEquals(7L, ExecutorGauge.GETS_IN_FLIGHT.valueOrNaN(() -> 7));
-    assertEquals(List.of(), warnings);
+    assertEquals(List.of(), warnings.texts());
   }
 
   @Test
@@ -91,8 +68,8 @@ class ExecutorGaugeTest {
     ExecutorGauge gauge = ExecutorGauge.MALFORMED_MESSAGES;
     assertEquals(Double.NaN, gauge.valueOrNaN(ExecutorGaugeTest::fail));
     assertEquals(Double.NaN, gauge.valueOrNaN(ExecutorGaugeTest::fail));
-    assertEquals(1, warnings.size(), warnings::toString);
-    assertTrue(warnings.get(0).contains(gauge.id()), warnings::toString);
+    assertEquals(1, warnings.texts().size(), () -> warnings.texts().toString());
+    assertTrue(warnings.texts().get(0).contains(gauge.id()), () -> warnings.texts().toString());
     assertEquals(3L, gauge.valueOrNaN(() -> 3), "it recovers");
   }
 }

@@ -10,6 +10,7 @@ import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeGpu;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.Await;
+import io.sluice.spark.CapturedWarnings;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -99,7 +100,7 @@ class ExecutorGpuTest {
   @Test
   void aLostDeviceIsCountedOnce() {
     ExecutorGpu gpu = opened();
-    assertEquals(0, gpu.lostMillis());
+    assertFalse(gpu.isLost());
     device.lose("it does not answer");
     for (int i = 0; i < 3; i++) {
       device.did("device_lost", 1);
@@ -119,7 +120,7 @@ class ExecutorGpuTest {
       gpu.count();
       assertEquals(1, counters.get(Counter.GPU_LOST));
       assertEquals(0, counters.get(Counter.GPU_LOST_BATCHES));
-      Await.until("time passes", () -> gpu.lostMillis() >= 20);
+      assertTrue(gpu.isLost());
     }
   }
 
@@ -129,7 +130,7 @@ class ExecutorGpuTest {
     ExecutorGpu gpu = opened();
     device.refuseStatistics();
     gpu.count();
-    assertEquals(0, gpu.lostMillis());
+    assertFalse(gpu.isLost());
     gpu.close();
   }
 
@@ -166,7 +167,7 @@ class ExecutorGpuTest {
       wait(open);
       return device;
     }, counters);
-    gpu.encodeFor(1);
+    assertFalse(gpu.encodeFor(1));
     gpu.count();
     assertNull(submit(gpu, LARGE, () -> 1L));
     gpu.close();
@@ -191,6 +192,41 @@ class ExecutorGpuTest {
       assertEquals(limit.isZero() ? 1 : 0, counters.get(Counter.GPU_UNAVAILABLE));
     }
     open.countDown();
+  }
+
+  /** A driver that answers after all, with an error. */
+  @Test
+  void aGpuThatFailsLateIsCountedOnce() {
+    CountDownLatch open = new CountDownLatch(1);
+    ExecutorGpu gpu = new ExecutorGpu(GpuUse.ON, () -> {
+      wait(open);
+      throw new NativeException(NativeGpu.SELF_TEST, "a test");
+    }, counters, Duration.ZERO);
+    try (gpu) {
+      gpu.count();
+      assertEquals(1, counters.get(Counter.GPU_UNAVAILABLE));
+      open.countDown();
+      Await.until("it has failed", () -> counters.get(Counter.GPU_SELF_TESTS_FAILED) == 1);
+      gpu.count();
+      assertEquals(1, counters.get(Counter.GPU_UNAVAILABLE));
+    }
+  }
+
+  /** A failed call is counted before its text is there: one warning, which says what has failed. */
+  @Test
+  void theWarningOfAFailedCallWaitsForItsText() {
+    try (CapturedWarnings warnings = CapturedWarnings.of(ExecutorGpu.class); ExecutorGpu gpu = opened()) {
+      device.did("device_failed", 1);
+      gpu.count();
+      assertEquals(List.of(), warnings.texts());
+      device.fail("cuLaunchKernel: a test");
+      gpu.count();
+      device.did("device_failed", 1);
+      gpu.count();
+      assertEquals(1, warnings.texts().size(), () -> warnings.texts().toString());
+      assertTrue(warnings.texts().get(0).endsWith("cuLaunchKernel: a test"), warnings.texts().get(0));
+      assertEquals(2, counters.get(Counter.GPU_CALLS_FAILED));
+    }
   }
 
   @Test

@@ -4,16 +4,20 @@ import io.sluice.nativebridge.NativeGpu;
 import io.sluice.spark.Await;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counters;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongConsumer;
 
 /** A GPU that does nothing, and has done what a test says. */
 public final class TestGpu implements GpuDevice {
   private final long leastBytes;
   private final long[] statistics = new long[NativeGpu.STATISTICS.size()];
-  private final List<Long> writers = new ArrayList<>();
+  private final List<Long> writers = new CopyOnWriteArrayList<>();
   private final AtomicInteger closed = new AtomicInteger();
+  private volatile LongConsumer onWriter = writer -> {};
   private volatile String lost = "";
   private volatile String failure = "";
   private volatile boolean refusesStatistics;
@@ -26,11 +30,25 @@ public final class TestGpu implements GpuDevice {
   /** An executor's GPU that is this one, and open. */
   public ExecutorGpu open(GpuUse use, Counters counters) {
     ExecutorGpu gpu = new ExecutorGpu(use, () -> this, counters);
-    Await.until("it is opened", () -> {
-      gpu.encodeFor(7);
-      return !writers.isEmpty();
-    });
+    Await.until("it is opened", () -> gpu.encodeFor(7));
     return gpu;
+  }
+
+  /** An executor's GPU that is this one, and is opened when the latch is down. */
+  public ExecutorGpu openAfter(CountDownLatch latch, GpuUse use, Counters counters) {
+    return new ExecutorGpu(use, () -> {
+      try {
+        latch.await(60, TimeUnit.SECONDS);
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+      return this;
+    }, counters);
+  }
+
+  /** Calls a test with each writer that it is to encode for. */
+  public void onWriter(LongConsumer listener) {
+    onWriter = listener;
   }
 
   void did(String name, long amount) {
@@ -50,7 +68,8 @@ public final class TestGpu implements GpuDevice {
     refusesStatistics = true;
   }
 
-  List<Long> writers() {
+  /** Those that it was to encode for, in their order. */
+  public List<Long> writers() {
     return writers;
   }
 
@@ -74,8 +93,10 @@ public final class TestGpu implements GpuDevice {
   }
 
   @Override
-  public void encodeFor(long writer) {
+  public boolean encodeFor(long writer) {
+    onWriter.accept(writer);
     writers.add(writer);
+    return true;
   }
 
   @Override

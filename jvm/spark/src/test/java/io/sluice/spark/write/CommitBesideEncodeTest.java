@@ -105,66 +105,25 @@ class CommitBesideEncodeTest {
   }
 
   /** Runs of the native core; a test may hold up or fail calls. */
-  private final class Hooks implements Runs {
-    private final Runs runs;
+  private final class Hooks extends DelegatingRuns {
     private Runnable beforeWholeEncode = () -> {};
     private Runnable beforeEncode = () -> {};
     private Runnable afterEncode = () -> {};
     private int writesUntilFailure = Integer.MAX_VALUE;
 
     Hooks(Runs runs) {
-      this.runs = runs;
-    }
-
-    @Override
-    public long encodeNeeds(long rowBytes, long rows, long largeRowBytes, int fields) {
-      return runs.encodeNeeds(rowBytes, rows, largeRowBytes, fields);
+      super(runs);
     }
 
     @Override
     public long encode(long sequence, int fields, long[] pages) {
       beforeWholeEncode.run();
-      return runs.encode(sequence, fields, pages);
-    }
-
-    @Override
-    public void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash, byte[] seal) {
-      runs.addRow(sequence, partition, file, start, bytes, rowHash, seal);
-    }
-
-    @Override
-    public long memoryBytes() {
-      return runs.memoryBytes();
-    }
-
-    @Override
-    public long framesRepeated() {
-      return runs.framesRepeated();
-    }
-
-    @Override
-    public long spill(File file) throws IOException {
-      return runs.spill(file);
-    }
-
-    @Override
-    public long commit(File file, int algorithm, long[] lengths, long[] checksums) throws IOException {
-      return runs.commit(file, algorithm, lengths, checksums);
-    }
-
-    @Override
-    public long rowChecksum() {
-      return runs.rowChecksum();
-    }
-
-    @Override
-    public void close() {
-      runs.close();
+      return super.encode(sequence, fields, pages);
     }
 
     @Override
     public PartCommit partCommit() {
-      PartCommit parts = runs.partCommit();
+      PartCommit parts = super.partCommit();
       return new PartCommit() {
         @Override
         public void encodeUntil(long sequence, int fields, long[] pages, int until) {

@@ -18,7 +18,6 @@ import io.sluice.spark.gpu.TestGpu;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.store.SpillFiles;
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -26,6 +25,7 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.TaskContextImpl;
@@ -58,13 +58,16 @@ class GpuBatchesTest {
   private TaskMemory memory;
 
   /** Runs of the native core, which tell who encodes them. */
-  private static final class Hooks implements Runs {
-    private final Runs runs;
+  private static final class Hooks extends DelegatingRuns {
     private final List<String> encoded = new CopyOnWriteArrayList<>();
+    private final AtomicInteger waiting = new AtomicInteger();
+    /** Until it has returned the GPU has not answered. */
     private volatile Runnable beforeGpu = () -> {};
+    /** Before a batch is encoded by the thread that has asked the GPU. */
+    private volatile Runnable afterGpu = () -> {};
 
     Hooks(Runs runs) {
-      this.runs = runs;
+      super(runs);
     }
 
     private String thread() {
@@ -74,54 +77,25 @@ class GpuBatchesTest {
     @Override
     public long encode(long sequence, int fields, long[] pages) {
       encoded.add("cpu on " + thread());
-      return runs.encode(sequence, fields, pages);
+      return super.encode(sequence, fields, pages);
     }
 
     @Override
     public long encodeOnGpu(long sequence, int fields, long[] pages) {
       encoded.add("gpu on " + thread());
-      beforeGpu.run();
-      return runs.encode(sequence, fields, pages);
+      waiting.incrementAndGet();
+      try {
+        beforeGpu.run();
+      } finally {
+        waiting.decrementAndGet();
+      }
+      afterGpu.run();
+      return super.encode(sequence, fields, pages);
     }
 
     @Override
-    public long encodeNeeds(long rowBytes, long rows, long largeRowBytes, int fields) {
-      return runs.encodeNeeds(rowBytes, rows, largeRowBytes, fields);
-    }
-
-    @Override
-    public void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash, byte[] seal) {
-      runs.addRow(sequence, partition, file, start, bytes, rowHash, seal);
-    }
-
-    @Override
-    public long memoryBytes() {
-      return runs.memoryBytes();
-    }
-
-    @Override
-    public long framesRepeated() {
-      return runs.framesRepeated();
-    }
-
-    @Override
-    public long spill(File file) throws IOException {
-      return runs.spill(file);
-    }
-
-    @Override
-    public long commit(File file, int algorithm, long[] lengths, long[] checksums) throws IOException {
-      return runs.commit(file, algorithm, lengths, checksums);
-    }
-
-    @Override
-    public long rowChecksum() {
-      return runs.rowChecksum();
-    }
-
-    @Override
-    public void close() {
-      runs.close();
+    public int waitingForGpu() {
+      return waiting.get();
     }
   }
 
@@ -250,6 +224,22 @@ class GpuBatchesTest {
     returns.countDown();
     loses.join();
     Await.until("the GPU's thread has freed the pages", () -> NativeCore.leasedBytes() < 5 * MIB);
+  }
+
+  /** The GPU has declined the batch when it was lost, and its thread encodes, on a core that others use too. */
+  @Test
+  void aSlowEncodeAfterALossFailsNoTask() throws IOException {
+    BatchEncoder encoder = encoder(GpuUse.ON);
+    runs.beforeGpu = () -> device.lose("a test");
+    runs.afterGpu = () -> {
+      long begin = System.nanoTime();
+      Await.until("longer than a call of a lost GPU's driver is waited for",
+          () -> System.nanoTime() - begin > TimeUnit.MILLISECONDS.toNanos(6_500));
+    };
+    encoder.encodeHere(batch(5 * MIB));
+    assertEquals(List.of("gpu on sluice-gpu"), runs.encoded);
+    assertEquals(1, spark.counter(Counter.GPU_LOST));
+    assertTrue(commit() > 0);
   }
 
   private static boolean await(CountDownLatch latch) {
