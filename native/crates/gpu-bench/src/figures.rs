@@ -11,6 +11,8 @@ use crate::leases;
 use crate::machine::Machine;
 use crate::streams;
 
+/// How often each is measured; the best counts, because other load makes all of them worse.
+const REPEATS: usize = 3;
 const GB: f64 = 1e9;
 
 /// What a figure should be.
@@ -75,14 +77,11 @@ impl Figure {
 /// How much is done for each figure.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
-    /// How often each is measured; the best counts, because other load makes all of them worse.
-    repeats: usize,
     threads: usize,
     /// Of a copy by one stream, and of one of each stream's.
     copy_bytes: [usize; 2],
     copies: u32,
     device_bytes: usize,
-    lease_bytes: usize,
     lease_time: Duration,
     most_leases: u64,
     rounds: u32,
@@ -94,12 +93,10 @@ impl Sizes {
     pub(crate) fn of(machine: &Machine) -> Self {
         if machine.is_real() {
             Self {
-                repeats: 3,
                 threads: 16,
                 copy_bytes: [128 << 20, 32 << 20],
                 copies: 40,
                 device_bytes: 1 << 30,
-                lease_bytes: 1 << 20,
                 lease_time: Duration::from_millis(500),
                 most_leases: u64::MAX,
                 rounds: 50,
@@ -107,12 +104,10 @@ impl Sizes {
             }
         } else {
             Self {
-                repeats: 1,
                 threads: 16,
                 copy_bytes: [256 << 10, 64 << 10],
                 copies: 2,
                 device_bytes: 1 << 20,
-                lease_bytes: 4 << 10,
                 lease_time: Duration::from_secs(5),
                 most_leases: 64,
                 rounds: 3,
@@ -120,11 +115,11 @@ impl Sizes {
             }
         }
     }
+}
 
-    /// The best of several.
-    fn best(self, mut measure: impl FnMut() -> Result<f64, String>) -> Result<f64, String> {
-        (0..self.repeats).try_fold(0f64, |best, _| Ok(best.max(measure()?)))
-    }
+/// The best of several.
+fn best(mut measure: impl FnMut() -> Result<f64, String>) -> Result<f64, String> {
+    (0..REPEATS).try_fold(0f64, |best, _| Ok(best.max(measure()?)))
 }
 
 /// Measures all.
@@ -161,7 +156,7 @@ fn copies(machine: &Machine, sizes: Sizes) -> Result<Vec<Figure>, String> {
         let plan = |threads: usize, bytes| copies::Plan { threads, bytes, copies: sizes.copies };
         let (alone, together) = (plan(1, sizes.copy_bytes[0]), plan(sizes.threads, sizes.copy_bytes[1]));
         let rate =
-            |source: &Source, plan| sizes.best(|| copies::rate(context, source, direction, plan).map(|rate| rate / GB));
+            |source: &Source, plan| best(|| copies::rate(context, source, direction, plan).map(|rate| rate / GB));
         let bare = rate(&sources[0], alone)?;
         let (ours, ours_together) = (rate(&sources[1], alone)?, rate(&sources[1], together)?);
         let beside = Some(("pinned memory straight from the driver, one stream", Some(bare)));
@@ -169,8 +164,7 @@ fn copies(machine: &Machine, sizes: Sizes) -> Result<Vec<Figure>, String> {
             |name, value| Figure { name, unit: "GB/s", value: Some(value), beside, target: Target::Times(0.95) };
         figures.extend([figure(one, ours), figure(several, ours_together)]);
     }
-    let on_device =
-        sizes.best(|| copies::on_device(context, sizes.device_bytes, sizes.copies).map(|rate| rate / GB))?;
+    let on_device = best(|| copies::on_device(context, sizes.device_bytes, sizes.copies).map(|rate| rate / GB))?;
     figures.push(Figure {
         name: "copy within the device, read and written",
         unit: "GB/s",
@@ -182,12 +176,7 @@ fn copies(machine: &Machine, sizes: Sizes) -> Result<Vec<Figure>, String> {
 }
 
 fn leases(machine: &Machine, sizes: Sizes) -> Result<Vec<Figure>, String> {
-    let plan = leases::Plan {
-        threads: sizes.threads,
-        bytes: sizes.lease_bytes,
-        time: sizes.lease_time,
-        most: sizes.most_leases,
-    };
+    let plan = leases::Plan { threads: sizes.threads, bytes: 1 << 20, time: sizes.lease_time, most: sizes.most_leases };
     let (mut waits, mut driver_waits) = (0, None);
     let mut ours = || {
         let leases = leases::measure(machine, Allocation::StreamArena, plan)?;
@@ -195,9 +184,8 @@ fn leases(machine: &Machine, sizes: Sizes) -> Result<Vec<Figure>, String> {
         driver_waits = leases.driver_waits.map(|more| more + driver_waits.unwrap_or(0));
         Ok::<f64, String>(leases.per_second / 1e6)
     };
-    let rate =
-        |allocation| sizes.best(|| leases::measure(machine, allocation, plan).map(|leases| leases.per_second / 1e6));
-    let ours = sizes.best(&mut ours)?;
+    let rate = |allocation| best(|| leases::measure(machine, allocation, plan).map(|leases| leases.per_second / 1e6));
+    let ours = best(&mut ours)?;
     let pool = ("cuMemAllocAsync and cuMemFreeAsync", Some(rate(Allocation::DriversPool)?));
     let locked = ("a pool behind a lock, which waits for nothing", Some(rate(Allocation::LockedPool)?));
     let allocated = ("cuMemAlloc and cuMemFree", Some(rate(Allocation::Driver)?));
@@ -223,7 +211,7 @@ fn streams(machine: &Machine, sizes: Sizes) -> Result<Figure, String> {
     let plan =
         streams::Plan { threads: sizes.threads as u32, rounds: sizes.rounds, bytes: sizes.round_bytes, turns: 2000 };
     let rounds = |per_thread| {
-        sizes.best(|| {
+        best(|| {
             streams::run(machine, &plan, per_thread, Allocation::StreamArena).map(|outcome| outcome.rounds_per_second)
         })
     };
