@@ -35,7 +35,8 @@ paint_progress() {
 start_progress() {
   progress_painter=
   if [[ -t 2 ]]; then
-    paint_progress "$1" &
+    # Without what the script holds: a lock of tools/cluster, and the output that somebody may wait for.
+    paint_progress "$1" >/dev/null 9>&- &
     progress_painter=$!
   fi
 }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("once")
 class GeneratedQueriesTest {
-  private static final int QUERIES = Integer.getInteger("systemtests.queries", GeneratedQuery.TURN);
+  private static final int QUERIES = Integer.getInteger("systemtests.queries", GeneratedQuery.TURN / 2);
   private static final String SPILL = "spark.shuffle.spill.numElementsForceSpillThreshold";
 
   @Test

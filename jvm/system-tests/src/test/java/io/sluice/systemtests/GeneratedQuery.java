@@ -88,7 +88,7 @@ final class GeneratedQuery {
 
   /**
    * Most of what it does goes through in turn, so that a few numbers cover it; the rest is random. {@link #TURN}
-   * numbers have every type in every order as the first key, twice that many also sort by each.
+   * numbers have every type in every order as the first key, four times that many also sort by each.
    */
   GeneratedQuery(int number) {
     this.number = number;

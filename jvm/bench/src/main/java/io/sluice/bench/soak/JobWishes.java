@@ -119,7 +119,13 @@ final class JobWishes {
   private static void forgetOutputs(MapOutputTrackerMaster tracker) {
     Iterator<Object> shuffles = tracker.shuffleStatuses().keysIterator();
     while (shuffles.hasNext()) {
-      tracker.unregisterAllMapAndMergeOutput((Integer) shuffles.next());
+      Integer shuffle = (Integer) shuffles.next();
+      try {
+        tracker.unregisterAllMapAndMergeOutput(shuffle);
+      } catch (Exception e) {
+        // Spark's own, checked but not declared: the shuffle was removed meanwhile.
+        continue;
+      }
     }
   }
 

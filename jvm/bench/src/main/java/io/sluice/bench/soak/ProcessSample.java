@@ -12,7 +12,7 @@ import java.util.stream.Stream;
  * What a process holds between programs.
  *
  * @param rssMib resident memory
- * @param pinnedKib memory that it has locked
+ * @param pinnedKib memory that it has locked, or registered with a device
  * @param threads of it
  * @param descriptors open files
  * @param mappings memory mappings
@@ -25,8 +25,9 @@ record ProcessSample(long rssMib, long pinnedKib, long threads, long descriptors
   static ProcessSample of(ProcessHandle process) {
     Path proc = Path.of("/proc", Long.toString(process.pid()));
     Map<String, Long> status = status(proc.resolve("status"));
-    return new ProcessSample(status.getOrDefault("VmRSS", 0L) / KIB_PER_MIB, status.getOrDefault("VmLck", 0L),
-        status.getOrDefault("Threads", 0L), count(proc.resolve("fd")), lines(proc.resolve("maps")));
+    return new ProcessSample(status.getOrDefault("VmRSS", 0L) / KIB_PER_MIB,
+        status.getOrDefault("VmLck", 0L) + status.getOrDefault("VmPin", 0L), status.getOrDefault("Threads", 0L),
+        count(proc.resolve("fd")), lines(proc.resolve("maps")));
   }
 
   /** The numbers of such a file by their names. */

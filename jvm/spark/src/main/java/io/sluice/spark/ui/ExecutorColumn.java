@@ -1,15 +1,16 @@
 package io.sluice.spark.ui;
 
 import java.util.Comparator;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /** A column of the table of executors, by which it can be sorted. */
 enum ExecutorColumn {
   EXECUTOR("executor", "Executor", "Spark's id of the executor", Comparator.comparingLong(ExecutorColumn::number)),
-  HOST("host", "Host", "Where it runs, or ran", Comparator.comparing(ExecutorRow::host)),
+  HOST("host", "Host", "Where it runs, or ran", text(ExecutorRow::host)),
   LIBRARY("library", "Reads and writes",
       "With the native library or in Java, and what the library said when it was loaded",
-      Comparator.comparing(ExecutorRow::nativeCore).thenComparing(ExecutorRow::detail)),
+      Comparator.comparing(ExecutorRow::nativeCore).thenComparing(text(ExecutorRow::detail))),
   USED("used", "Block memory", "What tasks hold now, of the limit", figure(ExecutorsContent.USED)),
   PEAK("peak", "Peak", "The most that tasks held together", figure(ExecutorsContent.PEAK)),
   LEASED("leased", "Leased",
@@ -55,6 +56,11 @@ enum ExecutorColumn {
       }
     }
     return EXECUTOR;
+  }
+
+  /** Logs of other versions may lack it. */
+  private static Comparator<ExecutorRow> text(Function<ExecutorRow, String> of) {
+    return Comparator.comparing(of, Comparator.nullsFirst(Comparator.naturalOrder()));
   }
 
   private static Comparator<ExecutorRow> order(ToLongFunction<ExecutorRow> number) {

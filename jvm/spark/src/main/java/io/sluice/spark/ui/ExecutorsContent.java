@@ -37,11 +37,12 @@ final class ExecutorsContent implements PageContent {
   public String html(UnaryOperator<String> parameters) {
     TableRequest request = TableRequest.of(parameters, ExecutorColumn.EXECUTOR.key());
     Html html = new Html();
-    if (store.executors().isEmpty()) {
+    List<ExecutorRow> all = store.executors();
+    if (all.isEmpty()) {
       return none(html);
     }
     List<ExecutorRow> found = new ArrayList<>();
-    for (ExecutorRow row : store.executors()) {
+    for (ExecutorRow row : all) {
       if (request.search().isEmpty() || words(row).contains(request.search().toLowerCase(Locale.ROOT))) {
         found.add(row);
       }

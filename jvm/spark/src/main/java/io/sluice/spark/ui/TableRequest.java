@@ -54,6 +54,7 @@ record TableRequest(String search, String sort, boolean descending, int page, in
   void searchForm(Html html, String what) {
     html.raw("<form method=\"get\" action=\"./\" class=\"d-flex form-inline mb-2\" role=\"search\">")
         .raw("<input type=\"hidden\" name=\"sort\" value=\"").text(sort).raw("\"/>")
+        .raw("<input type=\"hidden\" name=\"size\" value=\"").text(size).raw("\"/>")
         .raw("<input type=\"hidden\" name=\"desc\" value=\"").text(Boolean.toString(descending)).raw("\"/>")
         .raw("<input type=\"search\" name=\"search\" class=\"form-control form-control-sm w-25 me-2 mr-2\" ")
         .raw("aria-label=\"Search for ").text(what).raw("\" placeholder=\"").text(what).raw("\" value=\"").text(search)

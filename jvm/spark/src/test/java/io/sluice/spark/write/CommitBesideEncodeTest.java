@@ -72,11 +72,12 @@ class CommitBesideEncodeTest {
    *
    * @param commitNanos what an earlier commit of {@code commitBytes} took
    */
-  private Map<String, byte[]> filesOfAQuery(String threads, long commitBytes, long commitNanos) throws IOException {
+  private Map<String, byte[]> filesOfAQuery(String threads, int maps, long commitBytes, long commitNanos)
+      throws IOException {
     spark = LocalSpark.start(Map.of("spark.sluice.writer.threads", threads, "spark.sluice.writer.batchBytes", "64m",
         "spark.shuffle.checksum.algorithm", "CRC32C"));
     spark.manager().executorState().commitSpeed().wrote(commitBytes, commitNanos);
-    assertEquals(200_000, spark.session().range(0, 200_000, 1, 2)
+    assertEquals(200_000, spark.session().range(0, 200_000, 1, maps)
         .selectExpr("id", "xxhash64(id) as h", "md5(cast(id as string)) as t").repartition(201, functions.col("h"))
         .count());
     Map<String, byte[]> files = new TreeMap<>();
@@ -88,10 +89,10 @@ class CommitBesideEncodeTest {
 
   @Test
   void dataIndexAndChecksumsAreThoseOfACommitAtOnce() throws IOException {
-    Map<String, byte[]> atOnce = filesOfAQuery("0", COMMIT_BYTES, 10 * COMMIT_BYTES);
+    Map<String, byte[]> atOnce = filesOfAQuery("0", 2, COMMIT_BYTES, 10 * COMMIT_BYTES);
     assertEquals(0, spark.counter(Counter.WRITE_COMMITS_BESIDE));
     spark.close();
-    Map<String, byte[]> beside = filesOfAQuery("2", COMMIT_BYTES, 10 * COMMIT_BYTES);
+    Map<String, byte[]> beside = filesOfAQuery("2", 2, COMMIT_BYTES, 10 * COMMIT_BYTES);
     assertTrue(spark.counter(Counter.WRITE_COMMITS_BESIDE) > 0, () -> spark.manager().counters().snapshot().toString());
     assertEquals(atOnce.keySet(), beside.keySet());
     assertEquals(6, beside.size(), "data, index and checksums of two map tasks");
@@ -100,7 +101,7 @@ class CommitBesideEncodeTest {
 
   @Test
   void whereWritesAreFastTheLastBatchIsCommittedAtOnce() throws IOException {
-    filesOfAQuery("2", COMMIT_BYTES, COMMIT_BYTES / 10);
+    filesOfAQuery("2", 1, COMMIT_BYTES, COMMIT_BYTES / 10);
     assertEquals(0, spark.counter(Counter.WRITE_COMMITS_BESIDE));
   }
 
