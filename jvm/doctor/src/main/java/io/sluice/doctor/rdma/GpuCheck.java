@@ -17,12 +17,11 @@ import java.util.stream.Stream;
 
 /**
  * NVIDIA GPUs as the kernel's module and {@code nvidia-smi} show them: their driver, memory, modes and other users, and
- * whether RDMA cards may reach their memory. The driver's library is not loaded. This version of Sluice uses none of
- * it.
+ * whether RDMA cards may reach their memory. The driver's library is not loaded.
  */
 public final class GpuCheck implements Check {
   private static final String FOLDER = "/proc/driver/nvidia";
-  private static final String UNUSED = "; this version of Sluice does not use GPUs";
+  private static final String SETTING = "; executors use it if spark.sluice.gpu says so (off by default)";
   private static final Pattern DRIVER = Pattern.compile("Kernel Module.*?\\s(\\d+\\.\\d+(?:\\.\\d+)?)\\s");
   private static final Pattern MODEL = Pattern.compile("^Model:\\s*(.*)$", Pattern.MULTILINE);
   private static final Pattern CUDA = Pattern.compile("CUDA Version:\\s*(\\d+)\\.(\\d+)");
@@ -40,7 +39,7 @@ public final class GpuCheck implements Check {
     List<String> devices = host.list("/dev").stream().filter(name -> name.matches("nvidia\\d+")).toList();
     List<String> gpus = host.list(FOLDER + "/gpus");
     if (devices.isEmpty() && gpus.isEmpty()) {
-      return List.of(Finding.ok(GPU, "none" + UNUSED));
+      return List.of(Finding.ok(GPU, "none: cores encode map output"));
     }
     String answer = host.run("nvidia-smi").or("");
     boolean answers = !answer.isBlank();
@@ -50,11 +49,11 @@ public final class GpuCheck implements Check {
         + (told ? ", CUDA " + cuda.group(1) + "." + cuda.group(2) : "") + ", GPUDirect RDMA: " + direct(host);
     List<Finding> findings = new ArrayList<>();
     if (devices.isEmpty()) {
-      findings.add(Finding.note(GPU, text + "; no /dev/nvidia*: not passed on to this container" + UNUSED));
+      findings.add(Finding.note(GPU, text + "; no /dev/nvidia*: not passed on to this container"));
     } else if (told && Integer.parseInt(cuda.group(1)) < OLDEST_CUDA) {
-      findings.add(Finding.note(GPU, text + "; Sluice will need CUDA " + OLDEST_CUDA + ".0 (driver 525)" + UNUSED));
+      findings.add(Finding.note(GPU, text + "; Sluice needs CUDA " + OLDEST_CUDA + ".0 (driver 525) to use it"));
     } else {
-      findings.add(Finding.ok(GPU, text + UNUSED));
+      findings.add(Finding.ok(GPU, text + SETTING));
     }
     if (answers) {
       addDevices(host, findings);

@@ -48,7 +48,7 @@ class GpuCheckTest {
     assertTrue(look().get(0).text().contains("driver 535.104.05, CUDA 12.2,"), look().get(0).text());
     assertEquals(Verdict.OK, look().get(0).verdict());
     host.command("nvidia-smi", "| NVIDIA-SMI 470.57   Driver Version: 470.57   CUDA Version: 11.4     |");
-    assertTrue(look().get(0).text().contains("Sluice will need CUDA 12.0"), look().get(0).text());
+    assertTrue(look().get(0).text().contains("Sluice needs CUDA 12.0"), look().get(0).text());
     assertEquals(Verdict.NOTE, look().get(0).verdict());
   }
 
@@ -56,7 +56,7 @@ class GpuCheckTest {
   void memoryModesAndUsersOfEachGpuAreTold() {
     gpu();
     smi("Default", "Disabled");
-    assertEquals("number 0: 60 GiB free of 79.6 GiB, compute mode Default, MIG disabled, "
+    assertEquals("number 0: 60 GiB free of 79.6 GiB, compute capability 9.0, compute mode Default, MIG disabled, "
         + "processes with contexts: 2", look().get(1).text());
     assertEquals(Verdict.OK, look().get(1).verdict());
     smi("Exclusive_Process", "[N/A]");
@@ -64,6 +64,33 @@ class GpuCheckTest {
     assertTrue(look().get(1).text().contains("one executor"), look().get(1).text());
     smi("Prohibited", "[N/A]");
     assertTrue(look().get(1).text().endsWith("no process can use it"), look().get(1).text());
+  }
+
+  @Test
+  void gpusForWhichThereAreNoKernelsAreNoted() {
+    gpu();
+    smi("Default", "[N/A]");
+    for (String capability : List.of("7.0", "6.1", "3.5")) {
+      host.command(String.join(" ", SmiDevice.QUERY),
+          "0, " + UUID + ", " + capability + ", Default, [N/A], 16384, 16000");
+      assertEquals(Verdict.NOTE, look().get(1).verdict(), capability);
+      assertTrue(look().get(1).text().endsWith("7.5 and later, so none for it"), look().get(1).text());
+    }
+    for (String capability : List.of("7.5", "8.9", "10.0", "12.1")) {
+      host.command(String.join(" ", SmiDevice.QUERY),
+          "0, " + UUID + ", " + capability + ", Default, [N/A], 16384, 16000");
+      assertEquals(Verdict.OK, look().get(1).verdict(), capability);
+    }
+  }
+
+  @Test
+  void theSettingThatUsesThemIsNamed() {
+    gpu();
+    smi("Default", "Disabled");
+    assertTrue(look().get(0).text().endsWith("spark.sluice.gpu says so (off by default)"), look().get(0).text());
+    // Where it could not be used, the setting would not help.
+    host.without("/dev/nvidia0");
+    assertTrue(look().get(0).text().endsWith("not passed on to this container"), look().get(0).text());
   }
 
   @Test
@@ -94,8 +121,9 @@ class GpuCheckTest {
     host.command(String.join(" ", SmiDevice.QUERY), "No devices were found");
     assertEquals(2, look().size());
     assertTrue(look().get(1).text().endsWith("as expected: No devices were found"), look().get(1).text());
-    host.command(String.join(" ", SmiDevice.QUERY), "0, " + UUID + ", Default, [N/A], [N/A], [N/A]");
+    host.command(String.join(" ", SmiDevice.QUERY), "0, " + UUID + ", [N/A], Default, [N/A], [N/A], [N/A]");
     assertTrue(look().get(1).text().startsWith("number 0: memory unknown"), look().get(1).text());
+    assertEquals(Verdict.OK, look().get(1).verdict());
   }
 
   private List<Finding> look() {
@@ -112,7 +140,7 @@ class GpuCheckTest {
 
   private void smi(String mode, String mig) {
     host.command("nvidia-smi", "| NVIDIA-SMI 535.104.05   Driver Version: 535.104.05   CUDA Version: 12.2     |");
-    host.command(String.join(" ", SmiDevice.QUERY), "0, " + UUID + ", " + mode + ", " + mig + ", 81559, 61440");
+    host.command(String.join(" ", SmiDevice.QUERY), "0, " + UUID + ", 9.0, " + mode + ", " + mig + ", 81559, 61440");
     host.command(String.join(" ", SmiDevice.USERS), UUID + ", 4711\n" + UUID + ", 4712\nGPU-other, 4713");
   }
 }
