@@ -19,13 +19,9 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
-import org.apache.spark.MapOutputTrackerMaster;
-import org.apache.spark.SparkEnv;
-import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -246,27 +242,10 @@ class ColumnarExchangeTest {
   @Test
   @Tag("once")
   void rowChecksumsAreStocks() {
-    Supplier<List<Long>> checksums = () -> checksums(table(session(), "parquet").repartition(7, col("word")));
+    Supplier<List<Long>> checksums = () -> Plans.rowChecksums(table(session(), "parquet").repartition(7, col("word")));
     List<Long> ofBatches = checksums.get();
     assertTrue(ofBatches.stream().allMatch(checksum -> checksum != 0), ofBatches::toString);
     assertEquals(with("spark.sluice.enabled", "false", checksums), ofBatches);
-  }
-
-  private static List<Long> checksums(Dataset<Row> data) {
-    ShuffleExchangeExec exchange = (ShuffleExchangeExec) Plans.queryExecution(data).executedPlan();
-    Plans.shuffleSizes(data);
-    MapStatus[] statuses = ((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker()).shuffleStatuses()
-        .apply(exchange.shuffleDependency().shuffleId()).mapStatuses();
-    return Arrays.stream(statuses).map(ColumnarExchangeTest::checksum).toList();
-  }
-
-  /** By a method of Spark 4.1 and later. */
-  private static Long checksum(MapStatus status) {
-    try {
-      return (Long) MapStatus.class.getMethod("checksumValue").invoke(status);
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @Test

@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputStatistics;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.CoalescedPartitionSpec;
@@ -171,5 +174,26 @@ final class Plans {
     while (children.hasNext()) {
       collectMetric(children.next(), name, values);
     }
+  }
+
+  /**
+   * Runs the maps of an exchange that is the whole plan.
+   *
+   * @return the checksum of each map task's rows, which Spark 4.1 and later keep
+   */
+  static List<Long> rowChecksums(Dataset<?> data) {
+    ShuffleExchangeExec exchange = (ShuffleExchangeExec) queryExecution(data).executedPlan();
+    shuffleSizes(data);
+    MapStatus[] statuses = ((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker()).shuffleStatuses()
+        .apply(exchange.shuffleDependency().shuffleId()).mapStatuses();
+    List<Long> checksums = new ArrayList<>();
+    try {
+      for (MapStatus status : statuses) {
+        checksums.add((Long) MapStatus.class.getMethod("checksumValue").invoke(status));
+      }
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("this Spark line keeps no checksums of rows", e);
+    }
+    return checksums;
   }
 }

@@ -10,13 +10,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.spark.MapOutputTrackerMaster;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -46,7 +43,7 @@ class RowChecksumsTest {
     try (SparkApplication application = SparkApplication.on(engine).set(ENABLED, "true")
         .set("spark.sql.adaptive.enabled", "false").start()) {
       for (int columns : COLUMNS) {
-        all.put(columns, checksums(rows(application.session(), columns)));
+        all.put(columns, Plans.rowChecksums(rows(application.session(), columns)));
       }
     }
     return all;
@@ -59,21 +56,5 @@ class RowChecksumsTest {
       all.add("IF(id % 7 = " + i % 7 + ", NULL, xxhash64(id, " + i + ")) AS c" + i);
     }
     return spark.range(0, ROWS, 1, 3).selectExpr(all.toArray(new String[0])).repartition(5, col("text"));
-  }
-
-  private static List<Long> checksums(Dataset<Row> data) {
-    ShuffleExchangeExec exchange = (ShuffleExchangeExec) Plans.queryExecution(data).executedPlan();
-    Plans.shuffleSizes(data);
-    MapStatus[] statuses = ((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker()).shuffleStatuses()
-        .apply(exchange.shuffleDependency().shuffleId()).mapStatuses();
-    return Arrays.stream(statuses).map(RowChecksumsTest::checksum).toList();
-  }
-
-  private static Long checksum(MapStatus status) {
-    try {
-      return (Long) MapStatus.class.getMethod("checksumValue").invoke(status);
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(e);
-    }
   }
 }

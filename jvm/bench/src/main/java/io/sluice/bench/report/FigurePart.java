@@ -22,7 +22,7 @@ public enum FigurePart {
       "bench small wide --warmups 3 --runs 7"),
   COLD("cold.json", 6, "the first query of new applications", "bench cold-query --runs 9"),
   TPCH("tpch.json", 35, "the 22 queries of TPC-H at scale 2",
-      "bench tpch --scale 2 --warmups 1 --runs 3 --rerun-below"),
+      "bench tpch --scale 2 --warmups 1 --runs 5 --rerun-below"),
   TPCDS("tpcds.json", 130, "the 99 queries of TPC-DS at scale 2",
       "bench tpcds --scale 2 --warmups 1 --runs 3 --rerun-below"),
   SPARK_35("spark-3.5/workloads.json", 55, "the workloads on Spark 3.5.8",
