@@ -37,6 +37,7 @@ mod driver;
 mod faults;
 mod image;
 mod kernel;
+mod long_tests;
 mod machine;
 mod memory;
 mod random;
@@ -47,4 +48,5 @@ mod work;
 
 pub use checkout::checkout;
 pub use kernel::{Kernel, KernelCall};
+pub use long_tests::long_tests;
 pub use simulator::{Counts, Simulator, Step};

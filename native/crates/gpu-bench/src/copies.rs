@@ -300,7 +300,7 @@ mod tests {
         machine.simulator.as_ref().expect("simulated").configure("pinned=0");
         for make in [Source::driver, Source::leases] {
             let source = make(&machine.context);
-            let why = rate(&machine.context, &source, Direction::ToHost, PLAN).err().expect("refused");
+            let why = rate(&machine.context, &source, Direction::ToHost, PLAN).expect_err("refused");
             assert!(why.contains("cuMemHostRegister_v2"), "{why}");
         }
     }
@@ -310,6 +310,6 @@ mod tests {
         let machine = Machine::simulated(5).expect("made");
         machine.simulator.as_ref().expect("simulated").configure("lose=cuMemcpyHtoDAsync_v2@5");
         let why = rate(&machine.context, &Source::driver(&machine.context), Direction::ToDevice, PLAN);
-        assert!(why.err().expect("lost").contains("CUDA_ERROR"), "lost");
+        assert!(why.expect_err("lost").contains("CUDA_ERROR"), "lost");
     }
 }

@@ -71,7 +71,7 @@ fn work(machine: &Machine, pieces: &Pieces, plan: Plan, gates: &[Barrier; 2]) ->
 mod tests {
     use super::*;
 
-    const PLAN: Plan = Plan { threads: 3, bytes: 1 << 16, time: Duration::from_secs(10), most: 64 };
+    const PLAN: Plan = Plan { threads: 3, bytes: 1 << 12, time: Duration::from_secs(10), most: 64 };
 
     #[test]
     fn only_frees_to_the_driver_wait_for_the_device() {

@@ -3,6 +3,7 @@
 mod allocation;
 mod copies;
 mod figures;
+mod footprint;
 mod kernel;
 mod leases;
 mod machine;

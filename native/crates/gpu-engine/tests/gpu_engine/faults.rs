@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use sluice_cuda_sim::long_tests;
 use sluice_gpu_engine::Kernels;
 
 use crate::orders::work;
@@ -24,9 +25,8 @@ fn a_barrier_that_is_left_out_is_noticed() {
     let (fault, sites) = setting.told();
     assert_eq!(fault, "");
     setting.finish();
-    let all = std::env::var_os("SLUICE_TEST_GPU_KERNELS").is_some_and(|value| value == "all");
     let barriers: BTreeSet<&str> = sites.iter().map(String::as_str).filter(|site| site.ends_with("barrier")).collect();
-    let tried: Vec<&str> = barriers.iter().copied().step_by(if all { 1 } else { 4 }).collect();
+    let tried: Vec<&str> = barriers.iter().copied().step_by(if long_tests() { 1 } else { 4 }).collect();
     let folder = folder("barriers");
     let is_noticed = |site: &str| !says("without_a_barrier", (SKIPPED, site), &folder).contains(DONE);
     let missed: Vec<&str> = tried.iter().copied().filter(|site| !is_noticed(site)).collect();

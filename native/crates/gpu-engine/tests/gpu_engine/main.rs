@@ -12,6 +12,7 @@ mod decode;
 mod encode;
 mod engine;
 mod faults;
+mod many;
 mod orders;
 mod refused;
 mod setting;

@@ -80,17 +80,20 @@ fn what_cannot_be_opened_says_why_and_leaves_nothing() {
     }
 }
 
-/// No allocation of the driver's, with what it is padded by, fits into the limit: nobody waits for one.
+/// No allocation of the driver's, with what it is padded by, fits into the limit, or into the share of a device that
+/// has little memory: nobody waits for one.
 #[test]
 fn a_limit_that_no_lease_fits_into_is_refused_at_once() {
     let Some(module) = module() else { return };
     let folder = Folder::with(module);
-    let simulator = Simulator::start("multiprocessors=1");
-    let options = GpuOptions { memory_limit: Some(64 << 20), ..options(&folder.0) };
-    let begun = Instant::now();
-    let why = open(&simulator, &options).err().unwrap_or_else(|| panic!("opened"));
-    assert!(matches!(why, Declined::Memory(_)) && !why.is_lost(), "{why}");
-    assert!(begun.elapsed() < Duration::from_secs(60), "it was waited for");
-    let counts = simulator.counts();
-    assert_eq!((counts.allocations, counts.registrations, counts.contexts), (0, 0, 0), "{counts:?}");
+    for (memory, memory_limit) in [("1g", Some(64 << 20)), ("256m", None)] {
+        let simulator = Simulator::start(&format!("multiprocessors=1 memory={memory}"));
+        let options = GpuOptions { memory_limit, ..options(&folder.0) };
+        let begun = Instant::now();
+        let why = open(&simulator, &options).err().unwrap_or_else(|| panic!("{memory}: opened"));
+        assert!(matches!(why, Declined::Memory(_)) && !why.is_lost(), "{memory}: {why}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{memory}: it was waited for");
+        let counts = simulator.counts();
+        assert_eq!((counts.allocations, counts.registrations, counts.contexts), (0, 0, 0), "{counts:?}");
+    }
 }

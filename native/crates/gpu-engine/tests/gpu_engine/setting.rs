@@ -198,7 +198,8 @@ impl Setting {
         drop(context);
         let Some(simulator) = simulator else { return };
         let counts = simulator.counts();
-        assert_eq!((counts.allocations, counts.modules, counts.contexts), (0, 0, 0), "{counts:?}");
+        let left = [counts.allocations, counts.modules, counts.contexts, counts.registrations, counts.events];
+        assert_eq!(left, [0; 5], "{counts:?}");
         assert_eq!(simulator.violations(), Vec::<String>::new());
     }
 }
