@@ -91,7 +91,7 @@ fn a_limit_that_no_lease_fits_into_is_refused_at_once() {
         let options = GpuOptions { memory_limit, ..options(&folder.0) };
         let begun = Instant::now();
         let why = open(&simulator, &options).err().unwrap_or_else(|| panic!("{memory}: opened"));
-        assert!(matches!(why, Declined::Memory(_)) && !why.is_lost(), "{memory}: {why}");
+        assert!(matches!(why, Declined::TooLarge(_)) && !why.is_lost(), "{memory}: {why}");
         assert!(begun.elapsed() < Duration::from_secs(60), "{memory}: it was waited for");
         let counts = simulator.counts();
         assert_eq!((counts.allocations, counts.registrations, counts.contexts), (0, 0, 0), "{counts:?}");
