@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.GpuKernels;
 import io.sluice.spark.metrics.Counter;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -61,6 +62,15 @@ class SimulatedGpuTest {
         .set("spark.sluice.gpu.minBatchBytes", "64k").set("spark.sluice.writer.batchBytes", "1m");
   }
 
+  /** Executors that each have a simulated machine. */
+  private static SparkApplication.Builder onSimulatedGpus(String machine) {
+    Path library = SIMULATOR.resolve("libcuda.so.1");
+    return application("on", library).master(SparkApplication.CLUSTER)
+        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 " + machine)
+        .set("spark.executor.extraJavaOptions",
+            "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"));
+  }
+
   /** Runs a query, and returns the bytes of the blocks that it has written. */
   private static long run(Query query, SparkSession session) {
     long before = ProcessCounters.here(Counter.WRITE_BLOCK_BYTES);
@@ -81,47 +91,100 @@ class SimulatedGpuTest {
     try (SparkApplication application = application("on", SIMULATOR.resolve("libcuda.so.1"))
         .set("spark.io.encryption.enabled", encryption).start()) {
       SparkSession session = application.session();
-      Await.until(LIMIT, () -> "no batch was encoded by the GPU", () -> {
-        run(SORT, session);
-        return ProcessCounters.here(Counter.GPU_BATCHES) > 0;
-      });
-      long batches = ProcessCounters.here(Counter.GPU_BATCHES);
+      long batches = afterItsFirstBatches(session);
       assertEquals(byCpu, run(HASHED, session));
       run(SORT, session);
       assertTrue(ProcessCounters.here(Counter.GPU_BATCHES) > batches);
       // 64 KiB or more of rows and their entries.
       assertTrue(ProcessCounters.here(Counter.GPU_ROW_BYTES) >= (batches + 1) << 15);
-      for (Counter declined : List.of(Counter.GPU_UNAVAILABLE, Counter.GPU_LOST, Counter.GPU_TOO_LARGE,
-          Counter.GPU_CHECKS_FAILED, Counter.GPU_WRONG_RESULTS, Counter.GPU_NO_MEMORY, Counter.GPU_CALLS_FAILED,
-          Counter.GPU_LOST_BATCHES)) {
-        assertEquals(0, ProcessCounters.here(declined), declined.id());
-      }
-      assertEquals(0, application.events().retriedStages());
+      assertEquals(0, ProcessCounters.here(Counter.GPU_TOO_LARGE));
+      assertNothingFailed(application);
     }
   }
 
-  /** Each executor's device is lost in the middle of its first batches, some launches after the self-test. */
+  /** Runs a query until the GPU, which is opened meanwhile, has encoded batches; how many. */
+  private static long afterItsFirstBatches(SparkSession session) {
+    Await.until(LIMIT, () -> "no batch was encoded by the GPU", () -> {
+      run(SORT, session);
+      return ProcessCounters.here(Counter.GPU_BATCHES) > 0;
+    });
+    return ProcessCounters.here(Counter.GPU_BATCHES);
+  }
+
+  private static void assertNothingFailed(SparkApplication application) {
+    for (Counter failed : List.of(Counter.GPU_UNAVAILABLE, Counter.GPU_PINNED_REFUSED, Counter.GPU_LOST,
+        Counter.GPU_CHECKS_FAILED, Counter.GPU_WRONG_RESULTS, Counter.GPU_NO_MEMORY, Counter.GPU_CALLS_FAILED,
+        Counter.GPU_LOST_BATCHES)) {
+      assertEquals(0, ProcessCounters.here(failed), failed.id());
+    }
+    assertEquals(0, application.events().retriedStages());
+  }
+
+  /**
+   * Each executor's device is lost in the middle of its first batches, some launches after the self-test: by a call
+   * that fails, or by work that does not end.
+   */
   @InAll
-  @Test
-  void aLostGpuChangesNoResult() {
-    Path library = SIMULATOR.resolve("libcuda.so.1");
-    try (SparkApplication application = application("on", library).master(SparkApplication.CLUSTER)
-        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 lose=cuLaunchKernel@" + AFTER_SELF_TEST)
-        .set("spark.executor.extraJavaOptions",
-            "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"))
-        .start().awaitExecutors(2)) {
+  @ParameterizedTest
+  @ValueSource(strings = {"lose", "hang"})
+  void aLostGpuChangesNoResult(String fault) {
+    try (SparkApplication application = onSimulatedGpus(fault + "=cuLaunchKernel@" + AFTER_SELF_TEST)
+        .set("spark.sluice.gpu.timeout", "10s").start().awaitExecutors(2)) {
       Map<String, Map<Counter, Long>> counters = new TreeMap<>();
       Await.until(LIMIT, () -> "not each lost its device: " + counters, () -> {
         run(SORT, application.session());
         counters.putAll(ProcessCounters.byExecutor(application.context()));
-        return counters.values().stream().allMatch(one -> one.get(Counter.GPU_LOST) > 0);
+        return counters.values().stream()
+            .allMatch(one -> one.get(Counter.GPU_LOST) > 0 && one.get(Counter.GPU_LOST_BATCHES) > 0);
       });
       assertEquals(expected.get(HASHED.name()), HASHED.run(application.session()));
       counters.forEach((id, one) -> assertTrue(
-          one.get(Counter.GPU_LOST) == 1 && one.get(Counter.GPU_LOST_BATCHES) > 0
-              && one.get(Counter.GPU_UNAVAILABLE) == 0,
+          one.get(Counter.GPU_LOST) == 1 && one.get(Counter.GPU_UNAVAILABLE) == 0,
           () -> id + ": " + one));
       assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  /** Another process has each device for itself. */
+  @InAll
+  @Test
+  void aGpuThatCannotBeOpenedIsCountedOnce() {
+    try (SparkApplication application = onSimulatedGpus("mode=3 held=1").start().awaitExecutors(2)) {
+      Map<String, Map<Counter, Long>> counters = new TreeMap<>();
+      Await.until(LIMIT, () -> "not each has counted: " + counters, () -> {
+        run(SORT, application.session());
+        counters.putAll(ProcessCounters.byExecutor(application.context()));
+        return counters.values().stream().allMatch(one -> one.get(Counter.GPU_UNAVAILABLE) > 0);
+      });
+      assertEquals(expected.get(HASHED.name()), HASHED.run(application.session()));
+      ProcessCounters.byExecutor(application.context()).forEach((id, one) -> assertTrue(
+          one.get(Counter.GPU_UNAVAILABLE) == 1 && one.get(Counter.GPU_BATCHES) == 0, () -> id + ": " + one));
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  /** Two devices, of which Spark gives each executor one, and tasks are told of none: the plugin is. */
+  @InAll
+  @Test
+  void executorsUseTheGpuThatSparkHasGivenThem() throws IOException {
+    Path discovery = Files.createTempFile("sluice-gpus-", ".sh");
+    try {
+      Files.writeString(discovery, "#!/bin/sh\necho '{\"name\": \"gpu\", \"addresses\": [\"0\", \"1\"]}'\n");
+      assertTrue(discovery.toFile().setExecutable(true));
+      try (SparkApplication application = onSimulatedGpus("devices=2")
+          .set("spark.worker.resource.gpu.amount", "2")
+          .set("spark.worker.resource.gpu.discoveryScript", discovery.toString())
+          .set("spark.executor.resource.gpu.amount", "1").start().awaitExecutors(2)) {
+        Map<String, Map<Counter, Long>> counters = new TreeMap<>();
+        Await.until(LIMIT, () -> "not each has used one: " + counters, () -> {
+          run(SORT, application.session());
+          counters.putAll(ProcessCounters.byExecutor(application.context()));
+          return counters.values().stream().allMatch(one -> one.get(Counter.GPU_BATCHES) > 0);
+        });
+        counters.forEach((id, one) -> assertEquals(0, one.get(Counter.GPU_UNAVAILABLE), () -> id + ": " + one));
+      }
+    } finally {
+      Files.delete(discovery);
     }
   }
 
