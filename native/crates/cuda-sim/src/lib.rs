@@ -30,12 +30,14 @@
 //! for all. Accesses of kernels that use addresses as they are (`raw`) are not seen.
 
 mod accesses;
+mod checkout;
 mod config;
 mod control;
 mod driver;
 mod faults;
 mod image;
 mod kernel;
+mod long_tests;
 mod machine;
 mod memory;
 mod random;
@@ -44,5 +46,7 @@ mod simulator;
 mod status;
 mod work;
 
+pub use checkout::checkout;
 pub use kernel::{Kernel, KernelCall};
+pub use long_tests::long_tests;
 pub use simulator::{Counts, Simulator, Step};

@@ -93,6 +93,11 @@ impl Pieces {
         }
     }
 
+    /// How often a lease of the arena has waited for the device.
+    pub(crate) fn waits(&self) -> Option<u64> {
+        self.arena.as_ref().map(|arena| arena.statistics().waits)
+    }
+
     /// Those of the calling thread, which works on `stream`.
     pub(crate) fn attach(&self, stream: Stream) -> Attached<'_> {
         let way = match &self.arena {

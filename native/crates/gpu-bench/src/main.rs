@@ -1,17 +1,22 @@
 //! `./sluice gpu`: what the driver says, and experiments on a GPU, or on the simulated driver where there is none.
 
 mod allocation;
+mod copies;
+mod figures;
+mod footprint;
 mod kernel;
+mod leases;
 mod machine;
 mod picture;
 mod report;
 mod streams;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::figures::Sizes;
 use crate::machine::Machine;
 use crate::streams::Plan;
 
@@ -35,6 +40,12 @@ struct Arguments {
 enum Experiment {
     /// Tells driver, device and free memory.
     Device,
+    /// Measures copies, leases and streams, each beside what the machine can do at best or what others do.
+    Figures {
+        /// Where they go.
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
     /// Copies to the device, a kernel and copies back, in a loop on several threads: on the one default stream and on
     /// the threads' own ones, with several ways to allocate the memory.
     Streams {
@@ -69,24 +80,30 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         false => Machine::open(arguments.device.as_deref(), seed)?,
     };
     println!("{}", machine.describe()?);
-    let Experiment::Streams { threads, rounds, kib, turns, picture, json, .. } = &arguments.experiment else {
-        return Ok(());
-    };
-    let plan = Plan { threads: *threads, rounds: *rounds, bytes: *kib as usize * 1024, turns: *turns };
-    let outcomes = streams::run_all(&machine, &plan)?;
-    print!("{}", report::table(&machine, &outcomes));
-    let write = |path: &PathBuf, text: String| {
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text));
-        written.map_err(|e| format!("{}: {e}", path.display()))?;
-        println!("Wrote {}", path.display());
-        Ok::<(), String>(())
-    };
-    if let Some(path) = picture {
-        write(path, picture::svg(&machine, &outcomes))?;
+    match &arguments.experiment {
+        Experiment::Device => Ok(()),
+        Experiment::Figures { json } => {
+            let figures = figures::measure_all(&machine, Sizes::of(&machine))?;
+            print!("{}", figures::table(&machine, &figures));
+            json.as_deref().map_or(Ok(()), |path| write(path, &figures::json(&machine, &figures)?))
+        }
+        Experiment::Streams { threads, rounds, kib, turns, picture, json, .. } => {
+            let plan = Plan { threads: *threads, rounds: *rounds, bytes: *kib as usize * 1024, turns: *turns };
+            let outcomes = streams::run_all(&machine, &plan)?;
+            print!("{}", report::table(&machine, &outcomes));
+            if let Some(path) = picture {
+                write(path, &picture::svg(&machine, &outcomes))?;
+            }
+            json.as_deref().map_or(Ok(()), |path| write(path, &report::json(&machine, &plan, &outcomes)?))
+        }
     }
-    if let Some(path) = json {
-        write(path, report::json(&machine, &plan, &outcomes)?)?;
-    }
+}
+
+/// Writes a file, and its folder where that is missing.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text));
+    written.map_err(|e| format!("{}: {e}", path.display()))?;
+    println!("Wrote {}", path.display());
     Ok(())
 }
 

@@ -94,7 +94,8 @@ pub(crate) fn run_all(machine: &Machine, plan: &Plan) -> Result<Vec<Outcome>, St
     if mistakes.is_empty() { Ok(outcomes) } else { Err(mistakes.join("\n")) }
 }
 
-fn run(machine: &Machine, plan: &Plan, per_thread: bool, allocation: Allocation) -> Result<Outcome, String> {
+/// Runs one kind.
+pub(crate) fn run(machine: &Machine, plan: &Plan, per_thread: bool, allocation: Allocation) -> Result<Outcome, String> {
     let context = &machine.context;
     let simulated = machine.simulator.as_ref();
     let before = simulated.map(|simulator| (simulator.timeline().len(), simulator.counts().waits));

@@ -92,6 +92,7 @@ impl GpuAccelerator {
     /// The host has no memory for buffers, or what is measured fails.
     pub fn of(engine: GpuEngine, memory_limit: usize, options: &GpuOptions<'_>) -> Result<Self, Declined> {
         let lanes = Lanes::new(engine.context(), options.pinned_limit)?;
+        engine.counters().lanes_refused.store(lanes.lacking() as u64, Relaxed);
         let mut accelerator = Self {
             watch: None,
             engine,
@@ -126,6 +127,11 @@ impl GpuAccelerator {
     /// How many batches are encoded at a time, at most.
     pub fn lanes(&self) -> usize {
         self.lanes.count()
+    }
+
+    /// Why fewer batches are encoded at a time than the limit on pinned memory allows; none if as many are.
+    pub fn lacks_lanes(&self) -> Option<String> {
+        self.lanes.why_lacking()
     }
 
     /// What it did and declined since it was opened, without what was measured then.

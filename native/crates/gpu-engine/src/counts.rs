@@ -49,6 +49,8 @@ counts! {
     decodes,
     /// Sorts of pairs.
     sorts,
+    /// Batches fewer at a time than the limit on pinned memory allows, because the driver has not pinned so much.
+    lanes_refused,
     /// Declined: fewer bytes than the least of a batch.
     too_small,
     /// Declined: by the policy, because the CPU is faster now.

@@ -66,13 +66,20 @@ impl Lanes {
         self.calls.len()
     }
 
+    /// How many there are not, though the limit allows them.
+    pub(crate) fn lacking(&self) -> usize {
+        self.wanted - self.count()
+    }
+
+    /// Why there are fewer than the limit allows, with both numbers; none if there are not.
+    pub(crate) fn why_lacking(&self) -> Option<String> {
+        let why = self.lacking.as_ref()?;
+        Some(format!("{} batches at a time and not {}, because {why}", self.count(), self.wanted))
+    }
+
     /// How many batches are encoded at a time, and why not more.
     pub(crate) fn describe(&self) -> String {
-        let count = self.count();
-        match &self.lacking {
-            None => format!("{count} batches at a time"),
-            Some(why) => format!("{count} batches at a time and not {}, because {why}", self.wanted),
-        }
+        self.why_lacking().unwrap_or_else(|| format!("{} batches at a time", self.count()))
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<EncodeScratch>> {

@@ -37,6 +37,7 @@ mod device_provider;
 mod limbo;
 mod memory_share;
 mod pinned_provider;
+mod spare_events;
 mod statistics;
 mod stream_arena;
 mod stream_lease;

@@ -3,6 +3,7 @@
 use crate::arena_stream::ArenaStream;
 use crate::declined::Declined;
 use crate::device_provider::{CHUNK_BYTES, DeviceProvider};
+use crate::spare_events::SpareEvents;
 use crate::statistics::{StreamCounts, StreamStatistics};
 use crate::stream_lease::StreamLease;
 use crate::stream_limbo::StreamLimbo;
@@ -80,6 +81,7 @@ pub struct StreamArena {
     memory: Arc<DeviceArena>,
     limit_bytes: usize,
     streams: Mutex<Streams>,
+    events: Arc<SpareEvents>,
     late_drops: Arc<AtomicU64>,
     drop_caches: Option<DropCaches>,
     /// Threads whose lease was refused and that now look for memory. Streams then record an event behind every free.
@@ -119,12 +121,14 @@ impl StreamArena {
         let device = DeviceProvider::new(context.clone());
         let provider = Arc::new(MeteredProvider::new(LimitedProvider::new(device, options.limit_bytes)));
         let memory = DeviceArena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options.arena());
+        let events = Arc::new(SpareEvents::new(context.clone()));
         Arc::new(Self {
             context,
             provider,
             memory,
             limit_bytes: options.limit_bytes,
             streams: Mutex::default(),
+            events,
             late_drops: Arc::default(),
             drop_caches: options.drop_caches,
             short: AtomicUsize::new(0),
@@ -141,7 +145,8 @@ impl StreamArena {
         let same = std::ptr::eq(stream.context().device(), self.context.device());
         assert!(same, "a stream of another context than the arena's");
         let (context, memory) = (self.context.clone(), Arc::clone(&self.memory));
-        let limbo = Arc::new(StreamLimbo::new(context, memory, Arc::clone(&self.late_drops)));
+        let (events, late_drops) = (Arc::clone(&self.events), Arc::clone(&self.late_drops));
+        let limbo = Arc::new(StreamLimbo::new(context, memory, events, late_drops));
         self.streams().open.push(Arc::clone(&limbo));
         ArenaStream::new(Arc::clone(self), stream, limbo)
     }

@@ -1,6 +1,7 @@
 //! A stream's limbo and its events: what the stream's thread and others share.
 
 use crate::limbo::{Limbo, MOST_BATCHES};
+use crate::spare_events::SpareEvents;
 use crate::statistics::StreamCounts;
 use sluice_cuda::{Context, CudaError, Event, Stream};
 use sluice_mem::{Block, DeviceArena};
@@ -13,6 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 pub(crate) struct StreamLimbo {
     context: Context,
     memory: Arc<DeviceArena>,
+    /// Of all streams of the arena.
+    events: Arc<SpareEvents>,
     state: Mutex<State>,
     /// Leases of all closed streams that were dropped, which nobody counts here any more.
     late_drops: Arc<AtomicU64>,
@@ -23,7 +26,7 @@ struct State {
     limbo: Limbo<Event>,
     /// Events of batches that have ended.
     spare: Vec<Event>,
-    /// Made when the stream was attached, for its last record: when none can be made any more, what the stream has
+    /// Taken when the stream was attached, for its last record: when none can be made any more, what the stream has
     /// freed would have none, and stay here for ever.
     last: Option<Event>,
     counts: StreamCounts,
@@ -32,11 +35,17 @@ struct State {
 }
 
 impl StreamLimbo {
-    pub(crate) fn new(context: Context, memory: Arc<DeviceArena>, late_drops: Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(
+        context: Context,
+        memory: Arc<DeviceArena>,
+        events: Arc<SpareEvents>,
+        late_drops: Arc<AtomicU64>,
+    ) -> Self {
         let (limbo, spare, counts) = (Limbo::new(), Vec::new(), StreamCounts::default());
-        // Without it, the last record makes one, or records the newest batch's again.
-        let last = context.event().ok();
-        Self { context, memory, state: Mutex::new(State { limbo, spare, last, counts, closed: false }), late_drops }
+        // Without it, the last record takes one, or records the newest batch's again.
+        let last = events.take().ok();
+        let state = Mutex::new(State { limbo, spare, last, counts, closed: false });
+        Self { context, memory, events, state, late_drops }
     }
 
     /// Whether it is of this context and this arena.
@@ -149,7 +158,7 @@ impl StreamLimbo {
         let event = if batches >= MOST_BATCHES {
             None
         } else {
-            match state.spare.pop().map_or_else(|| self.context.event(), Ok) {
+            match state.spare.pop().map_or_else(|| self.events.take(), Ok) {
                 Ok(event) => Some(event),
                 Err(error) if batches == 0 => return Err(error),
                 Err(_) => None,
@@ -201,11 +210,15 @@ impl StreamLimbo {
         self.state().limbo.held()
     }
 
-    /// When nobody has to look at this any more, because it is closed and nothing in limbo can end: its counts. Waits
-    /// for no thread that has the limbo.
+    /// When nobody has to look at this any more, because it is closed and nothing in limbo can end: its counts. Its
+    /// events are other streams' then. Waits for no thread that has the limbo, and calls the driver for nothing.
     pub(crate) fn counts_if_over(&self) -> Option<StreamCounts> {
-        let state = self.try_state()?;
-        (state.closed && (state.limbo.batches() == 0 || self.is_lost())).then_some(state.counts)
+        let mut state = self.try_state()?;
+        let over = state.closed && (state.limbo.batches() == 0 || self.is_lost());
+        if over && !self.is_lost() {
+            self.events.keep(&mut state.spare);
+        }
+        over.then_some(state.counts)
     }
 
     /// What was counted so far.

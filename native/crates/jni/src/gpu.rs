@@ -25,6 +25,7 @@ native_methods! {
         ) -> jlong;
         describe = describe(gpu: jlong) -> jstring;
         lanes = lanes(gpu: jlong) -> jint;
+        lacksLanes = lacks_lanes(gpu: jlong) -> jstring;
         wants = wants(gpu: jlong, batch_bytes: jlong, fields: jint, partitions: jint) -> jint;
         encodeFor = encode_for(gpu: jlong, writer: jlong) -> jint;
         lost = lost(gpu: jlong) -> jstring;
@@ -101,6 +102,11 @@ fn describe(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
 
 fn lanes(_: &mut Call<'_>, gpu: i64) -> Result<i32, CallError> {
     Ok(GPUS.get(gpu)?.lanes() as i32)
+}
+
+/// Why fewer batches are encoded at a time than the limit allows; empty if as many are.
+fn lacks_lanes(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
+    Ok(GPUS.get(gpu)?.lacks_lanes().unwrap_or_default())
 }
 
 fn wants(_: &mut Call<'_>, gpu: i64, batch_bytes: i64, fields: i32, partitions: i32) -> Result<i32, CallError> {

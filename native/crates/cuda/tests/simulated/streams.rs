@@ -308,9 +308,13 @@ fn compile(name: &str, source: &str) -> Option<Vec<u8>> {
     std::fs::create_dir_all(&folder).expect("made");
     let (file, object) = (folder.join("kernels.c"), folder.join("kernels.so"));
     std::fs::write(&file, source).expect("written");
-    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../cuda-sim/include");
+    let include = sluice_cuda_sim::checkout().join("native/crates/cuda-sim/include");
     let mut compiler = std::process::Command::new("cc");
-    compiler.args(["-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", "-I", include, "-o"]).args([&object, &file]);
+    compiler
+        .args(["-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", "-I"])
+        .arg(include)
+        .arg("-o")
+        .args([&object, &file]);
     match compiler.status() {
         Ok(status) => assert!(status.success(), "cc: {status}"),
         Err(why) => {

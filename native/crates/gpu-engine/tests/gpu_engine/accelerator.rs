@@ -18,7 +18,7 @@ use crate::tables::{FAST, Row, Rows, page, table};
 const LZ4: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
 
 /// Batches of 1 KiB or more, all of them, one at a time.
-fn always() -> GpuOptions<'static> {
+pub fn always() -> GpuOptions<'static> {
     GpuOptions {
         used: Use::Always,
         device: None,
@@ -57,7 +57,7 @@ fn sealing() -> Sealing {
 const KIND: Kind = Kind { fields: 1, partitions: 2 };
 
 /// Whether a batch of a MiB would be taken.
-fn wants(gpu: &GpuAccelerator) -> bool {
+pub fn wants(gpu: &GpuAccelerator) -> bool {
     gpu.wants(1 << 20, KIND)
 }
 
@@ -74,7 +74,7 @@ fn lost(gpu: &GpuAccelerator) -> String {
 }
 
 /// Lengths, bytes and the checksum of the rows.
-type Output = (Vec<i64>, Vec<u8>, u64);
+pub type Output = (Vec<i64>, Vec<u8>, u64);
 
 fn writer(
     arena: &Arc<Arena>,
@@ -98,7 +98,7 @@ fn commit(writer: &MapOutputWriter) -> Output {
     (done.lengths, bytes, writer.row_checksum().unwrap())
 }
 
-fn output(batches: &[Rows], options: CodecOptions, gpu: Option<&Arc<GpuAccelerator>>) -> Output {
+pub fn output(batches: &[Rows], options: CodecOptions, gpu: Option<&Arc<GpuAccelerator>>) -> Output {
     let arena = Arena::host(64 << 20);
     let writer = writer(&arena, batches[0].partitions, options, gpu);
     for (i, batch) in batches.iter().enumerate() {
@@ -396,6 +396,7 @@ fn a_gpu_that_does_not_pay_is_left_alone() {
     let options = GpuOptions { used: Use::WhenItPays, least_bytes: 16 << 10, ..always() };
     let gpu = setting.accelerator(&options).unwrap();
     assert_eq!(gpu.counts(), Counts::default(), "measurements are not counted");
+    assert_eq!(gpu.lacks_lanes(), None);
     let batches: Vec<Rows> = (0..6).map(|seed| table(&[0, 6, 8], 300, 3, 0, seed)).collect();
     let counts = check(&gpu, &batches, FAST);
     assert_eq!(counts.encoded_batches + counts.cpu_faster, 6);
@@ -476,6 +477,8 @@ fn there_are_as_many_lanes_as_the_driver_pins() {
     assert_eq!(gpu.lanes(), 2);
     let told = gpu.describe();
     assert!(told.contains("2 batches at a time and not 8, because cuMemHostRegister_v2"), "{told}");
+    assert_eq!(gpu.counts().lanes_refused, 6);
+    assert!(gpu.lacks_lanes().is_some_and(|why| told.ends_with(&why)), "{told}");
     assert_eq!(check(&gpu, &[table(&[0, 6], 300, 3, 0, 7)], FAST).encoded_batches, 1);
     drop(gpu);
     let engine = setting.engine().unwrap();

@@ -1,5 +1,6 @@
 //! Columns that are hard for one choice or another.
 
+use sluice_cuda_sim::long_tests;
 use sluice_testkit::xorshift;
 
 use crate::setting::Setting;
@@ -52,8 +53,7 @@ fn columns(seed: u64) -> Rows {
 #[test]
 fn adversarial_columns() {
     let Some(setting) = Setting::new() else { return };
-    let all = std::env::var_os("SLUICE_TEST_GPU_KERNELS").is_some_and(|value| value == "all");
-    let seeds = if all { 2000 } else { 40 };
+    let seeds = if long_tests() { 2000 } else { 40 };
     let mut encodings = [0usize; 6];
     for seed in 0..seeds {
         for (_, frame) in columns(seed).check(&setting, FAST) {

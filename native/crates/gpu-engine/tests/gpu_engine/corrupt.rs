@@ -1,6 +1,7 @@
 //! Frames that were changed: what the GPU decodes the CPU decodes to the same rows, and the other way round.
 
 use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level};
+use sluice_cuda_sim::long_tests;
 use sluice_gpu_engine::{Declined, decode};
 use sluice_testkit::{Value, unsafe_row, xorshift};
 
@@ -72,9 +73,8 @@ fn crc32c(bytes: &[u8]) -> u32 {
 #[test]
 fn changed_frames_are_judged_as_by_the_cpu() {
     let Some(setting) = Setting::new() else { return };
-    let all = std::env::var_os("SLUICE_TEST_GPU_KERNELS").is_some_and(|value| value == "all");
     let (frames, mut judged) = (frames(), Judged::default());
-    for round in 0..if all { 60_000 } else { 1500 } {
+    for round in 0..if long_tests() { 60_000 } else { 1500 } {
         let frame = mutate(&frames[round % frames.len()], round as u64);
         judged.compare(&setting, &frame, &format!("round {round}"));
     }
@@ -119,7 +119,7 @@ impl Judged {
 #[test]
 fn the_corpus_of_the_cpu_s_fuzzing() {
     let Some(setting) = Setting::new() else { return };
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/frame");
+    let folder = sluice_cuda_sim::checkout().join("native/fuzz/corpus/frame");
     let mut judged = Judged::default();
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();

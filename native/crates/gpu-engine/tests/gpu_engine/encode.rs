@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use sluice_codec::{Codec, CodecOptions, Level};
+use sluice_cuda_sim::long_tests;
 use sluice_engine::Page;
 use sluice_gpu_engine::{Batch, Declined, encode};
 use sluice_testkit::{Value, bench_table, incompressible, lineitem, unsafe_row};
@@ -9,13 +10,8 @@ use sluice_testkit::{Value, bench_table, incompressible, lineitem, unsafe_row};
 use crate::setting::{Setting, long};
 use crate::tables::{FAST, KINDS, Row, Rows, page, table};
 
-/// Whether the long tests are asked for.
-fn all() -> bool {
-    std::env::var_os("SLUICE_TEST_GPU_KERNELS").is_some_and(|value| value == "all")
-}
-
 fn cases(few: u32, many: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(if all() { many } else { few }) }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(if long_tests() { many } else { few }) }
 }
 
 fn of(table: &sluice_testkit::Table, partitions: u32) -> Rows {
@@ -26,7 +22,7 @@ fn of(table: &sluice_testkit::Table, partitions: u32) -> Rows {
 #[test]
 fn tables_of_benchmarks() {
     let Some(setting) = Setting::new() else { return };
-    let rows = if all() { 200_000 } else { 6_000 };
+    let rows = if long_tests() { 200_000 } else { 6_000 };
     for partitions in [1, 3, 50] {
         for table in [bench_table(rows), lineitem(rows / 2), incompressible(rows / 4)] {
             assert!(!of(&table, partitions).check(&setting, FAST).is_empty());

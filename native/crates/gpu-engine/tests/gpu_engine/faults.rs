@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use sluice_cuda_sim::long_tests;
 use sluice_gpu_engine::Kernels;
 
 use crate::orders::work;
-use crate::setting::{MODULE, ORDERS, Setting, module};
+use crate::setting::{MODULE, ORDERS, Setting, folder_for_files, module};
 
 const SKIPPED: &str = "SLUICE_SKIPPED_BARRIER";
 const SKIPPED_KERNEL: &str = "SLUICE_SKIPPED_KERNEL";
@@ -24,9 +25,8 @@ fn a_barrier_that_is_left_out_is_noticed() {
     let (fault, sites) = setting.told();
     assert_eq!(fault, "");
     setting.finish();
-    let all = std::env::var_os("SLUICE_TEST_GPU_KERNELS").is_some_and(|value| value == "all");
     let barriers: BTreeSet<&str> = sites.iter().map(String::as_str).filter(|site| site.ends_with("barrier")).collect();
-    let tried: Vec<&str> = barriers.iter().copied().step_by(if all { 1 } else { 4 }).collect();
+    let tried: Vec<&str> = barriers.iter().copied().step_by(if long_tests() { 1 } else { 4 }).collect();
     let folder = folder("barriers");
     let is_noticed = |site: &str| !says("without_a_barrier", (SKIPPED, site), &folder).contains(DONE);
     let missed: Vec<&str> = tried.iter().copied().filter(|site| !is_noticed(site)).collect();
@@ -52,7 +52,7 @@ fn a_kernel_that_does_nothing_fails_the_self_test() {
 
 /// For files of processes that may die.
 fn folder(of: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{of}-{}", std::process::id()));
+    let folder = folder_for_files().join(format!("faults-{of}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }

@@ -49,6 +49,14 @@ pub fn work(setting: &Setting) {
     assert!(pairs == expected);
 }
 
+/// On a GPU where tests run on one: what `tools/gpu-run` has compute-sanitizer look at.
+#[test]
+fn on_this_machine() {
+    let Some(setting) = Setting::new() else { return };
+    work(&setting);
+    setting.finish();
+}
+
 #[test]
 fn in_every_order() {
     let Some(setting) = Setting::simulated() else { return };

@@ -1,9 +1,9 @@
 //! The golden vectors of the block format, which the CPU's encoder and decoder are tested with too.
 
 use std::fs;
-use std::path::PathBuf;
 
 use sluice_codec::{CodecOptions, FrameHeader, Level};
+use sluice_cuda_sim::checkout;
 use sluice_gpu_engine::{Declined, decode};
 
 use crate::setting::{Setting, long};
@@ -25,7 +25,7 @@ const VECTORS: [(&str, bool); 11] = [
 ];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../docs/block-format/vectors");
+    let folder = checkout().join("docs/block-format/vectors");
     fs::read(folder.join(name).with_extension(extension)).unwrap()
 }
 

@@ -7,12 +7,11 @@ use crate::support::{FixedProvider, PLAIN_HOST};
 use crate::{fragmentation, model, replay, traffic};
 use proptest::prelude::*;
 use sluice_cuda::{Context, DeviceAddress, Driver};
-use sluice_cuda_sim::Simulator;
+use sluice_cuda_sim::{Simulator, checkout};
 use sluice_gpu_mem::{DeviceProvider, PinnedProvider};
 use sluice_mem::{
     Arena, ArenaOptions, DeviceArena, LimitedProvider, MemError, MeteredProvider, Provider, SEGMENT_BYTES, Statistics,
 };
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A GPU's memory, written and read by copies of the calling thread's stream.
@@ -31,17 +30,11 @@ impl Subject for OnDevice {
     }
 
     fn write(&self, address: usize, bytes: &[u8]) {
-        let stream = self.context.thread_stream();
-        // SAFETY: the suites write into live leases; the bytes stay until the work is done, which is waited for.
-        unsafe { stream.copy_to_device(DeviceAddress(address as u64), bytes.as_ptr(), bytes.len()).unwrap() };
-        stream.finish(long()).unwrap();
+        copy_to(&self.context, address, bytes);
     }
 
     fn read(&self, address: usize, bytes: &mut [u8]) {
-        let stream = self.context.thread_stream();
-        // SAFETY: as in `write`.
-        unsafe { stream.copy_to_host(bytes.as_mut_ptr(), DeviceAddress(address as u64), bytes.len()).unwrap() };
-        stream.finish(long()).unwrap();
+        copy_from(&self.context, address, bytes);
     }
 
     fn set_limit(&self, bytes: usize) {
@@ -65,16 +58,33 @@ impl Subject for OnDevice {
     }
 }
 
-/// A context of the machine's GPU, or of a simulator of its own, which stays in the process.
-fn machine() -> Context {
-    match std::env::var_os("SLUICE_TEST_GPU") {
-        Some(_) => Driver::open().unwrap().select(None).unwrap().context().unwrap(),
-        None => context(&Simulator::start("memory=16g")),
+/// Writes into a live lease.
+pub fn copy_to(context: &Context, address: usize, bytes: &[u8]) {
+    let stream = context.thread_stream();
+    // SAFETY: the suites write into live leases; the bytes stay until the work is done, which is waited for.
+    unsafe { stream.copy_to_device(DeviceAddress(address as u64), bytes.as_ptr(), bytes.len()).unwrap() };
+    stream.finish(long()).unwrap();
+}
+
+/// Reads from a live lease.
+pub fn copy_from(context: &Context, address: usize, bytes: &mut [u8]) {
+    let stream = context.thread_stream();
+    // SAFETY: as in `copy_to`.
+    unsafe { stream.copy_to_host(bytes.as_mut_ptr(), DeviceAddress(address as u64), bytes.len()).unwrap() };
+    stream.finish(long()).unwrap();
+}
+
+/// A context of the machine's GPU, or of a simulator of its own, whose library stays in the process.
+pub fn machine() -> (Context, Option<Simulator>) {
+    if std::env::var_os("SLUICE_TEST_GPU").is_some() {
+        return (Driver::open().unwrap().select(None).unwrap().context().unwrap(), None);
     }
+    let simulator = Simulator::start("memory=16g");
+    (context(&simulator), Some(simulator))
 }
 
 fn on_device(options: &ArenaOptions, over: impl FnOnce(DeviceProvider) -> Arc<dyn Provider>) -> Box<dyn Subject> {
-    let context = machine();
+    let (context, _) = machine();
     let arena = DeviceArena::with_provider(over(DeviceProvider::new(context.clone())), options);
     Box::new(OnDevice { arena, context })
 }
@@ -89,7 +99,7 @@ fn device_decorated(options: &ArenaOptions) -> Box<dyn Subject> {
 
 fn pinned_over<P: Provider + 'static>(options: &ArenaOptions, provider: P) -> Box<dyn Subject> {
     let provider = PinnedProvider::new(provider, usize::MAX);
-    provider.attach(machine());
+    provider.attach(machine().0);
     Box::new(Arena::with_provider(Arc::new(provider), options))
 }
 
@@ -149,8 +159,7 @@ fn full_pinned_memory_refuses_little() {
 
 #[test]
 fn a_recorded_job_takes_little_more_than_is_live() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let trace = root.join("bench/results/native/arena-engine.trace.zst");
+    let trace = checkout().join("bench/results/native/arena-engine.trace.zst");
     replay::takes_little_more_than_is_live(&device, &trace);
     replay::takes_little_more_than_is_live(&pinned, &trace);
 }

@@ -20,6 +20,7 @@ mod traffic;
 
 mod kinds;
 mod lost;
+mod on_streams;
 mod order;
 mod pinned;
 mod pressure;

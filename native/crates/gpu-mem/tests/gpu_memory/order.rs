@@ -57,6 +57,39 @@ fn an_event_is_recorded_behind_64_leases_or_8_mib() {
     setting.check();
 }
 
+/// A task's stream that frees a lease and ends; waits until nobody has to look at it any more.
+fn task(setting: &Setting) {
+    let stream = setting.arena.attach(setting.context.thread_stream());
+    let lease = stream.lease(MIB, long()).unwrap();
+    fill(stream.stream(), lease.address(), 1);
+    stream.free(lease);
+    stream.flush();
+    stream.stream().finish(long()).unwrap();
+    drop(stream);
+    until_over(setting);
+}
+
+fn until_over(setting: &Setting) {
+    let over = long().until(|| setting.arena.poll().map(|_| setting.arena.statistics().streams == 0));
+    assert_eq!(over.unwrap(), Waited::Done);
+}
+
+#[test]
+fn events_of_streams_that_are_over_are_those_of_the_next_ones() {
+    let setting = Setting::new(1, 1);
+    task(&setting);
+    assert_eq!(setting.simulator.calls("cuEventCreate"), 2, "for the free, and for the stream's end");
+    (0..100).for_each(|_| task(&setting));
+    assert_eq!(setting.simulator.calls("cuEventCreate"), 2);
+    let streams: Vec<ArenaStream> = (0..70).map(|_| setting.stream()).collect();
+    assert_eq!(setting.simulator.counts().events, 70);
+    drop(streams);
+    until_over(&setting);
+    assert_eq!(setting.simulator.counts().events, 64, "the driver has the others back");
+    setting.check();
+    setting.finish();
+}
+
 /// One stream fills a lease, reads it back and frees it by `free`; another leases as much, and does the same. The
 /// mistakes that the simulator has seen, and whether both have read what they wrote.
 fn hand_over(seed: u64, free: impl Fn(&Setting, &ArenaStream, StreamLease)) -> (Vec<String>, bool) {

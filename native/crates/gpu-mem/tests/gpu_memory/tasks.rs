@@ -60,7 +60,8 @@ fn a_thousand_tasks_leave_nothing_behind() {
     assert_eq!((statistics.streams, statistics.limbo_leases, memory.live_leases()), (0, 0, 0), "{statistics:?}");
     assert_eq!(statistics.leases_from_arena + statistics.leases_from_limbo, statistics.frees);
     assert!(statistics.leases_from_limbo > 0 && statistics.drops > 0 && statistics.declined == 0, "{statistics:?}");
-    assert_eq!(setting.simulator.counts().events, 0);
+    let (kept, made) = (setting.simulator.counts().events, setting.simulator.calls("cuEventCreate"));
+    assert!(kept <= 64 && made <= 100, "{made} events were made, and {kept} are kept for later tasks");
     setting.finish();
 }
 

@@ -111,14 +111,15 @@ impl Model {
             Err(error) => {
                 let (leased, limit) = (self.charged, self.limit);
                 assert_eq!(error, MemError::OutOfMemory { requested, leased, limit });
-                assert!(leased + requested + most_rounding(requested) > limit, "refused without need: {error}");
+                let most = leased + requested + self.arena.most_rounding(requested);
+                assert!(most > limit, "refused without need: {error}");
             }
         }
     }
 
     fn add(&mut self, start: usize, requested: usize, charged: usize) {
         assert!(start.is_multiple_of(64) && charged >= requested.max(64));
-        assert!(charged - requested <= most_rounding(requested), "{requested} counts {charged}");
+        assert!(charged - requested <= self.arena.most_rounding(requested), "{requested} counts {charged}");
         self.charged += charged;
         assert!(self.charged <= self.limit, "limit {} passed: {}", self.limit, self.charged);
         if let Some((before, lease)) = self.live.range(..start + charged).next_back() {
@@ -166,11 +167,6 @@ impl Model {
         self.arena.check_quiet().unwrap();
         assert_eq!((self.arena.leased_bytes(), self.arena.reserved_bytes()), (0, 0), "all joined and given back");
     }
-}
-
-/// The rounding that `Arena::lease_raw` documents.
-fn most_rounding(requested: usize) -> usize {
-    if requested > 120 << 10 { 4095 } else { (requested / 8).max(64) }
 }
 
 /// Runs the calls against an arena and the model, then releases everything.

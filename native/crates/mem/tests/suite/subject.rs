@@ -19,6 +19,11 @@ pub trait Subject: Send + Sync {
     fn check(&self) -> Result<(), String>;
     fn check_quiet(&self) -> Result<(), String>;
 
+    /// The most bytes that a lease counts beyond those that were asked for; as `Arena::lease_raw` documents it.
+    fn most_rounding(&self, requested: usize) -> usize {
+        if requested > 120 << 10 { 4095 } else { (requested / 8).max(64) }
+    }
+
     fn leased_bytes(&self) -> usize {
         self.statistics().leased_bytes
     }

@@ -27,9 +27,9 @@ public final class NativeGpu {
 
   /** The names of the values of {@link #statistics}, in their order: the native library must have the same. */
   public static final List<String> STATISTICS = List.of(
-      "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "decodes", "sorts", "too_small",
-      "cpu_faster", "paused", "busy", "too_large", "checks_failed", "wrong_results", "codec_needed", "no_memory",
-      "not_taken", "device_failed", "device_lost");
+      "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "decodes", "sorts", "lanes_refused",
+      "too_small", "cpu_faster", "paused", "busy", "too_large", "checks_failed", "wrong_results", "codec_needed",
+      "no_memory", "not_taken", "device_failed", "device_lost");
 
   private NativeGpu() {}
 
@@ -80,6 +80,12 @@ public final class NativeGpu {
 
   /** How many batches it encodes at a time, at most. */
   public static native int lanes(long gpu);
+
+  /**
+   * Why fewer batches are encoded at a time than the limit on pinned memory allows; empty if as many are. Null for a
+   * closed handle.
+   */
+  public static native String lacksLanes(long gpu);
 
   /**
    * 1 if a batch of so many bytes would be encoded by the GPU now; else 0, and the reason is counted in {@link

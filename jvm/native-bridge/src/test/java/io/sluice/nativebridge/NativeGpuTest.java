@@ -50,6 +50,7 @@ class NativeGpuTest {
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.statistics(1L << 32, new long[NativeGpu.STATISTICS.size()]));
     assertNull(NativeGpu.lost(1L << 32));
     assertNull(NativeGpu.failure(1L << 32));
+    assertNull(NativeGpu.lacksLanes(1L << 32));
     long writer = NativeException.check(
         NativeCore.writerOpen(1, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, false, null, null));
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.encodeFor(1L << 32, writer));

@@ -17,6 +17,7 @@ import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.PlanNodesListener;
 import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
+import io.sluice.spark.gpu.AssignedGpu;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.read.InsideTask;
@@ -237,6 +238,7 @@ public final class SluicePlugin implements SparkPlugin {
       Admission.check(
           plugin.executorID(), Utils.localHostName(), extraConf, JarBuild.ofThisProcess(), plugin::ask);
       register(plugin);
+      AssignedGpu.executorHas(plugin.resources());
       Settings settings = Settings.from(plugin.conf());
       if (settings.transport().oneSided() && !plugin.executorID().equals(DRIVER)
           && NativeLibrary.load(settings.nativeLibrary()).available()) {

@@ -26,6 +26,7 @@ import io.sluice.spark.exchange.ExchangeInput;
 import io.sluice.spark.executor.ExecutorReports;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportPace;
+import io.sluice.spark.gpu.AssignedGpu;
 import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -66,7 +67,6 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
-import org.apache.spark.resource.ResourceInformation;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
@@ -96,8 +96,6 @@ import org.slf4j.LoggerFactory;
 public class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
   private static final int MOST_LOGGED_SETTINGS = 100;
-  /** The name by which applications ask for GPUs (spark.executor.resource.gpu.amount). */
-  private static final String GPU_RESOURCE = "gpu";
 
   private final SparkConf conf;
   private final Settings settings;
@@ -500,14 +498,13 @@ public class SluiceShuffleManager extends SortShuffleManager {
         settings.transport(), secret, settings.transport().receiveLimitBytes(), counters, directories);
   }
 
-  /** Called on the thread of the first task, which knows what Spark has given to the executor. */
+  /** Called on the thread of the first task, which may know what Spark has given to the executor. */
   private Optional<ExecutorGpu> startGpu() {
     if (settings.gpu().use() == GpuUse.OFF) {
       return Optional.empty();
     }
     TaskContext task = TaskContext.get();
-    ResourceInformation gpus = task == null ? null : task.resourcesJMap().get(GPU_RESOURCE);
-    String address = gpus == null || gpus.addresses().length == 0 ? "" : gpus.addresses()[0];
+    String address = AssignedGpu.address(task == null ? Map.of() : task.resourcesJMap());
     long batchBytes = BatchSize.leastBytes(settings.writer(), settings.memory(), settings.cores().tasks());
     settings.gpu().warning(batchBytes).ifPresent(LOG::warn);
     return Optional.of(ExecutorGpu.start(settings.gpu(), settings.blocks(), address, counters));

@@ -29,6 +29,7 @@ public final class ExecutorGpu implements AutoCloseable {
   private static final Map<Counter, String> COUNTERS = new EnumMap<>(Counter.class);
 
   static {
+    COUNTERS.put(Counter.GPU_PINNED_REFUSED, "lanes_refused");
     COUNTERS.put(Counter.GPU_BATCHES, "encoded_batches");
     COUNTERS.put(Counter.GPU_ROW_BYTES, "encoded_bytes");
     COUNTERS.put(Counter.GPU_ENCODE_NANOS, "encode_nanos");
@@ -97,6 +98,7 @@ public final class ExecutorGpu implements AutoCloseable {
       GpuDevice device = opener.open();
       if (keep(device)) {
         LOG.info("spark.sluice.gpu={}: map output is encoded on a GPU too: {}", word(), device.describe());
+        warnOfLanes(device.lacksLanes());
       } else {
         device.close();
       }
@@ -104,6 +106,13 @@ public final class ExecutorGpu implements AutoCloseable {
       unavailable(e.reason(), e.getMessage());
     } catch (Exception | LinkageError e) {
       unavailable(NativeTransport.UNAVAILABLE, e.toString());
+    }
+  }
+
+  private static void warnOfLanes(String why) {
+    if (!why.isEmpty()) {
+      LOG.warn("The driver of this executor's GPU pins less of the host's memory than spark.sluice.gpu.pinned.limit "
+          + "(gpu.pinnedRefused), so that fewer batches are encoded at a time: {}", why);
     }
   }
 

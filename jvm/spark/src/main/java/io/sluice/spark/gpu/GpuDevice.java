@@ -25,6 +25,9 @@ interface GpuDevice {
   /** How many batches it encodes at a time, at most. */
   int lanes();
 
+  /** Why these are fewer than the limit on pinned memory allows; empty if they are as many. */
+  String lacksLanes();
+
   /**
    * Whether a batch would be encoded by it now; if not, {@link #statistics} has the reason.
    *

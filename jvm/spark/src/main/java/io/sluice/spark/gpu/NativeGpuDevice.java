@@ -47,6 +47,12 @@ final class NativeGpuDevice implements GpuDevice {
   }
 
   @Override
+  public String lacksLanes() {
+    String why = NativeGpu.lacksLanes(handle);
+    return why == null ? "" : why;
+  }
+
+  @Override
   public boolean wants(long batchBytes, int fields, int partitions) {
     return NativeGpu.wants(handle, batchBytes, fields, partitions) == 1;
   }

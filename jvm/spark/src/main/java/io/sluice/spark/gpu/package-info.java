@@ -5,6 +5,7 @@
  *   ExecutorGpu ── thread sluice-gpu-start: GpuDevice.Opener ─► GpuDevice (the native core's)
  *       ├── writers of map output are told of it, and batches are encoded by it or not: the native core decides
  *       ├── threads sluice-gpu-N: the only ones that call the driver for batches, and wait for it
+ *       ├── AssignedGpu: which one, as Spark has told the first task or the plugin
  *       └── what it did and declined ─► counters; a lost device ─► one warning
  * </pre>
  */

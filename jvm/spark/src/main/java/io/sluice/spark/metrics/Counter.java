@@ -192,6 +192,9 @@ public enum Counter {
       "of those, executors whose GPU made other bytes than the CPU"),
   GPU_LOST("gpu.lost", Unit.COUNT,
       "executors whose GPU failed for good, or did not answer in time, and is not used any more"),
+  GPU_PINNED_REFUSED("gpu.pinnedRefused", Unit.COUNT,
+      "batches that an executor's GPU does not encode at a time, though spark.sluice.gpu.pinned.limit allows them, "
+          + "because its driver has pinned less of the host's memory"),
   GPU_BATCHES("gpu.batches", Unit.COUNT, "batches encoded by a GPU, whichever thread waited for it"),
   GPU_ROW_BYTES("gpu.rowBytes", Unit.BYTES, "bytes of the rows in those batches"),
   GPU_ENCODE_NANOS("gpu.encodeNanos", Unit.NANOS,

@@ -229,6 +229,22 @@ class ExecutorGpuTest {
     }
   }
 
+  /** A limit on locked memory, or on the container's. */
+  @Test
+  void fewerBatchesAtATimeThanAllowedAreWarnedOfOnceAndCounted() {
+    String why = "2 batches at a time and not 8, because a test";
+    device.lackLanes(why);
+    device.did("lanes_refused", 6);
+    try (CapturedWarnings warnings = CapturedWarnings.of(ExecutorGpu.class); ExecutorGpu gpu = opened()) {
+      Await.until("it is said", () -> !warnings.texts().isEmpty());
+      gpu.count();
+      gpu.count();
+      assertEquals(6, counters.get(Counter.GPU_PINNED_REFUSED));
+      assertEquals(1, warnings.texts().size(), () -> warnings.texts().toString());
+      assertTrue(warnings.texts().get(0).endsWith(why), warnings.texts().get(0));
+    }
+  }
+
   @Test
   void withoutAGpuAutoSaysAndCountsNothing() {
     try (ExecutorGpu gpu = failing(GpuUse.AUTO, NativeTransport.NOT_FOUND)) {

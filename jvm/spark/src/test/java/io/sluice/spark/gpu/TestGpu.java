@@ -20,6 +20,7 @@ public final class TestGpu implements GpuDevice {
   private volatile LongConsumer onWriter = writer -> {};
   private volatile String lost = "";
   private volatile String failure = "";
+  private volatile String lacksLanes = "";
   private volatile boolean refusesStatistics;
 
   /** @param leastBytes smaller batches are not wanted */
@@ -64,6 +65,11 @@ public final class TestGpu implements GpuDevice {
     failure = what;
   }
 
+  /** Encodes fewer batches at a time than it might. */
+  void lackLanes(String why) {
+    lacksLanes = why;
+  }
+
   void refuseStatistics() {
     refusesStatistics = true;
   }
@@ -85,6 +91,11 @@ public final class TestGpu implements GpuDevice {
   @Override
   public int lanes() {
     return 2;
+  }
+
+  @Override
+  public String lacksLanes() {
+    return lacksLanes;
   }
 
   @Override
