@@ -394,6 +394,7 @@ class OneSidedTransportTest {
         "many files", spark -> Tables.events(spark, ROWS, 60), rows -> rows.repartition(11, col("k")));
   }
 
+  @InAll
   @Tag("once")
   @Test
   void aLimitOfMappingsThatTheSystemDoesNotAllowIsReducedWithAWarning() throws IOException {
@@ -427,6 +428,7 @@ class OneSidedTransportTest {
   }
 
   /** The only port on which UCX may listen is taken, on all of the machine's interfaces. */
+  @InAll
   @Tag("once")
   @Test
   void withoutAFreePortBlocksComeByNetty() throws IOException {
