@@ -14,6 +14,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -24,10 +25,18 @@ import org.junit.jupiter.api.Test;
 @Tag("once")
 class LargeRowsTest {
   private static final int HEAP_MIB = 5120;
+  private static final int MIB = 100;
+
+  private static List<String> stock;
+
+  @BeforeAll
+  static void reference() {
+    stock = shuffled(Engine.STOCK, MIB);
+  }
 
   @Test
   void aRowOf100MebibytesPasses() {
-    assertEquals(shuffled(Engine.STOCK, 100), shuffled(Engine.UNDER_TEST, 100));
+    assertEquals(stock, shuffled(Engine.UNDER_TEST, MIB));
   }
 
   @Test
@@ -39,14 +48,13 @@ class LargeRowsTest {
   /** The row is written to a file, and read back to the heap, where Spark's own shuffle has it too. */
   @Test
   void aRowThatDoesNotFitTheLimitPasses() {
-    List<String> stock = shuffled(Engine.STOCK, 100);
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).master("local[1]")
         .set("spark.sluice.memory.limit", "64m").start()) {
       if (!Engine.writesFrames()) {
         return;
       }
       long rowsInFiles = ProcessCounters.here(Counter.WRITE_ROWS_TO_FILES);
-      List<String> rows = sorted(rows(application.session(), 100));
+      List<String> rows = sorted(rows(application.session(), MIB));
       assertEquals(rowsInFiles + 1, ProcessCounters.here(Counter.WRITE_ROWS_TO_FILES));
       assertEquals(stock, rows);
       NativeMemory.assertAllReturned();
