@@ -51,6 +51,11 @@ class OnlyTest(unittest.TestCase):
         self.assertEqual((["test-d"], 1), (ran, code), text)
         self.assertIn("no step is called test-x", text)
 
+    def test_no_name_at_all_is_an_error(self):
+        done = subprocess.run([ROOT / "sluice", "test", "--only", ""], capture_output=True, text=True, timeout=60)
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertIn("--only names no step", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
