@@ -2,6 +2,8 @@
 
 mod allocation;
 mod copies;
+mod engine;
+mod figure;
 mod figures;
 mod footprint;
 mod kernel;
@@ -9,6 +11,7 @@ mod leases;
 mod machine;
 mod picture;
 mod report;
+mod rows;
 mod streams;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::figure::Figure;
 use crate::figures::Sizes;
 use crate::machine::Machine;
 use crate::streams::Plan;
@@ -42,6 +46,15 @@ enum Experiment {
     Device,
     /// Measures copies, leases and streams, each beside what the machine can do at best or what others do.
     Figures {
+        /// Where they go.
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Measures encode, decode and sort on the device and from host to host, beside the machine's cores.
+    Engine {
+        /// A folder of kernels, as ./sluice build makes it; with the simulated driver a file of kernels for the host.
+        #[arg(long, value_name = "PATH")]
+        kernels: PathBuf,
         /// Where they go.
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
@@ -84,8 +97,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         Experiment::Device => Ok(()),
         Experiment::Figures { json } => {
             let figures = figures::measure_all(&machine, Sizes::of(&machine))?;
-            print!("{}", figures::table(&machine, &figures));
-            json.as_deref().map_or(Ok(()), |path| write(path, &figures::json(&machine, &figures)?))
+            report_figures(&machine, &figures, json.as_deref())
+        }
+        Experiment::Engine { kernels, json } => {
+            let figures = engine::measure_all(&machine, kernels, engine::Sizes::of(&machine))?;
+            report_figures(&machine, &figures, json.as_deref())
         }
         Experiment::Streams { threads, rounds, kib, turns, picture, json, .. } => {
             let plan = Plan { threads: *threads, rounds: *rounds, bytes: *kib as usize * 1024, turns: *turns };
@@ -97,6 +113,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
             json.as_deref().map_or(Ok(()), |path| write(path, &report::json(&machine, &plan, &outcomes)?))
         }
     }
+}
+
+fn report_figures(machine: &Machine, figures: &[Figure], json: Option<&Path>) -> Result<(), String> {
+    print!("{}", figure::table(machine, figures));
+    json.map_or(Ok(()), |path| write(path, &figure::json(machine, figures)?))
 }
 
 /// Writes a file, and its folder where that is missing.

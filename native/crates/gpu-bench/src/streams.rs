@@ -101,6 +101,8 @@ pub(crate) fn run(machine: &Machine, plan: &Plan, per_thread: bool, allocation: 
     let before = simulated.map(|simulator| (simulator.timeline().len(), simulator.counts().waits));
     let pieces = Pieces::new(context, allocation, plan.bytes);
     let start = context.timing_event().map_err(|e| e.to_string())?;
+    // The rounds that come before times count need one, too.
+    start.record(&context.thread_stream()).map_err(|e| e.to_string())?;
     let gates = Gates::new(plan.threads as usize + 1);
     let (worked, seconds) = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.threads)

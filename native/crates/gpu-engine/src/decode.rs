@@ -2,8 +2,8 @@
 
 use sluice_codec::header::ENCODING_COLUMNAR;
 use sluice_codec::{FrameHeader, HEADER_BYTES, bitset_words};
-use sluice_cuda::Wait;
-use sluice_gpu_mem::ArenaStream;
+use sluice_cuda::{Stream, Wait};
+use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
 use crate::encode_scratch::STAGING_BYTES;
@@ -132,49 +132,119 @@ pub(crate) fn decode_through(
     row_bytes: &mut [u32],
     wait: Wait<'_>,
 ) -> Result<(), Declined> {
-    let mut plan = Plan::default();
-    frames.iter().try_for_each(|frame| plan.add(frame))?;
-    if plan.target != target.len() || plan.rows != row_bytes.len() {
-        return Err(Declined::CheckFailed("the room for rows"));
-    }
-    let count = u32::try_from(frames.len()).map_err(|_| Declined::TooLarge("frames of a call"))?;
-    let mut layout = Layout::default();
-    let input = layout.array::<u8>(plan.input);
-    let described = layout.array::<DecodeFrame>(frames.len());
-    let target_at = layout.array::<u8>(plan.target);
-    let row_bytes_at = layout.array::<u32>(plan.rows);
-    let scratch = layout.array::<u64>(plan.scratch);
-    let status_at = layout.array::<u32>(frames.len());
-    let lease = layout.lease(stream, "the memory that the frames need", wait)?;
-    let (base, on) = (lease.address(), stream.stream());
-    let job = DecodeJob {
-        input: input.in_lease(base),
-        frames: described.in_lease(base),
-        target: target_at.in_lease(base),
-        row_bytes: row_bytes_at.in_lease(base),
-        scratch: scratch.in_lease(base),
-        status: status_at.in_lease(base),
-        crc_tables: kernels.crc_tables().0,
-        frame_count: count,
-        unused: 0,
+    let (placed, lease) = PlacedFrames::of(kernels, stream, frames, wait)?;
+    let on = stream.stream();
+    let decoded = if placed.target_bytes() != target.len() || placed.rows() != row_bytes.len() {
+        Err(Declined::CheckFailed("the room for rows"))
+    } else {
+        // SAFETY: the arrays are in the lease, which is used on its own stream only; frames and plan are there until
+        // `get` or `settled` has waited for all work.
+        settled(on, wait, || unsafe {
+            placed.copy(on, frames)?;
+            placed.submit(kernels, on)?;
+            placed.get(on, staging, target, row_bytes, wait)
+        })
     };
-    let mut status = vec![DECODED; frames.len()];
-    // SAFETY: the job's arrays are in the lease, with the lengths that the plan says, which is used on its own stream
-    // only; frames and plan are there until the first `get_all` has waited for all work; any bytes are numbers.
-    let decoded = settled(on, wait, || unsafe {
-        for (frame, place) in frames.iter().zip(&plan.frames) {
-            put(on, job.input + place.at, &frame[HEADER_BYTES..])?;
-        }
-        put(on, job.frames, &plan.frames)?;
-        start!(on, &kernels.decode_frames, kernels.blocks_for(u64::from(count)), job)?;
-        staging.get_all(on, job.status, &mut status, wait)?;
-        if let Some(bad) = status.iter().find(|status| **status != DECODED) {
-            let codec = *bad == NEEDS_CODEC;
-            return Err(if codec { Declined::NeedsCodec } else { Declined::CheckFailed("a frame") });
-        }
-        staging.get_all(on, job.row_bytes, row_bytes, wait)?;
-        staging.get_all(on, job.target, target, wait)
-    });
     stream.free(lease);
     decoded
+}
+
+/// Frames with memory of the device, and what the kernel is told of them.
+pub(crate) struct PlacedFrames {
+    plan: Plan,
+    job: DecodeJob,
+}
+
+impl PlacedFrames {
+    /// # Errors
+    /// A header is not that of a frame that the kernel takes, or there is no memory.
+    pub(crate) fn of(
+        kernels: &Kernels,
+        stream: &ArenaStream,
+        frames: &[&[u8]],
+        wait: Wait<'_>,
+    ) -> Result<(Self, StreamLease), Declined> {
+        let mut plan = Plan::default();
+        frames.iter().try_for_each(|frame| plan.add(frame))?;
+        let frame_count = u32::try_from(frames.len()).map_err(|_| Declined::TooLarge("frames of a call"))?;
+        let mut layout = Layout::default();
+        let input = layout.array::<u8>(plan.input);
+        let described = layout.array::<DecodeFrame>(frames.len());
+        let target = layout.array::<u8>(plan.target);
+        let row_bytes = layout.array::<u32>(plan.rows);
+        let scratch = layout.array::<u64>(plan.scratch);
+        let status = layout.array::<u32>(frames.len());
+        let lease = layout.lease(stream, "the memory that the frames need", wait)?;
+        let base = lease.address();
+        let job = DecodeJob {
+            input: input.in_lease(base),
+            frames: described.in_lease(base),
+            target: target.in_lease(base),
+            row_bytes: row_bytes.in_lease(base),
+            scratch: scratch.in_lease(base),
+            status: status.in_lease(base),
+            crc_tables: kernels.crc_tables().0,
+            frame_count,
+            unused: 0,
+        };
+        Ok((Self { plan, job }, lease))
+    }
+
+    pub(crate) fn target_bytes(&self) -> usize {
+        self.plan.target
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.plan.rows
+    }
+
+    /// Copies the frames to the device.
+    ///
+    /// # Safety
+    /// The lease is there, and frames and plan too, until the work is done.
+    pub(crate) unsafe fn copy(&self, stream: &Stream, frames: &[&[u8]]) -> Result<(), Declined> {
+        // SAFETY: the caller's promise; the arrays have room for all frames.
+        unsafe {
+            for (frame, place) in frames.iter().zip(&self.plan.frames) {
+                put(stream, self.job.input + place.at, &frame[HEADER_BYTES..])?;
+            }
+            put(stream, self.job.frames, &self.plan.frames)
+        }
+    }
+
+    /// Puts the kernel into the stream.
+    ///
+    /// # Safety
+    /// The lease is there until the work is done, and nobody else uses it.
+    pub(crate) unsafe fn submit(&self, kernels: &Kernels, stream: &Stream) -> Result<(), Declined> {
+        let blocks = kernels.blocks_for(u64::from(self.job.frame_count));
+        // SAFETY: the kernel's parameter; the caller's promise.
+        unsafe { start!(stream, &kernels.decode_frames, blocks, self.job) }
+    }
+
+    /// Copies what was made to the host, if all frames were decoded: [`Self::target_bytes`] and the lengths of
+    /// [`Self::rows`].
+    ///
+    /// # Safety
+    /// The lease is there.
+    pub(crate) unsafe fn get(
+        &self,
+        stream: &Stream,
+        staging: &mut Staging,
+        target: &mut [u8],
+        row_bytes: &mut [u32],
+        wait: Wait<'_>,
+    ) -> Result<(), Declined> {
+        let mut status = vec![DECODED; self.plan.frames.len()];
+        // SAFETY: the arrays have as many elements, and any bytes are numbers.
+        unsafe {
+            staging.get_all(stream, self.job.status, &mut status, wait)?;
+            if let Some(bad) = status.iter().find(|status| **status != DECODED) {
+                let codec = *bad == NEEDS_CODEC;
+                return Err(if codec { Declined::NeedsCodec } else { Declined::CheckFailed("a frame") });
+            }
+            staging.get_all(stream, self.job.row_bytes, row_bytes, wait)?;
+            staging.get_all(stream, self.job.target, target, wait)
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! A map batch to frames.
 
 use sluice_codec::{Codec, CodecOptions, HEADER_BYTES, Level, bitset_words};
-use sluice_cuda::{Stream, Wait};
+use sluice_cuda::{DeviceAddress, Stream, Wait};
 use sluice_engine::Page;
-use sluice_gpu_mem::ArenaStream;
+use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
 use crate::encode_job::{BAD_ENTRY, BATCH_MEMORY, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG, Shape, Summary};
@@ -132,27 +132,16 @@ pub(crate) fn encode_to(
     waits: Waits<'_>,
     take: &mut TakeFrame<'_>,
 ) -> Result<(), Declined> {
-    let shape = shape_of(&batch)?;
-    if shape.rows == 0 {
-        return Ok(());
-    }
-    let (places, layout) = shape.lay_out()?;
+    let Some(placed) = Placed::of(kernels, stream, &batch, options, waits.memory)? else { return Ok(()) };
+    let Placed { lease, shape, mut job, radix } = placed;
     let with_rows: Vec<Page> = batch.pages.iter().filter(|page| page.entries > 0).copied().collect();
     let pages = device_pages(&with_rows);
-    let lease = layout.lease(stream, BATCH_MEMORY, waits.memory)?;
     let (on, wait) = (stream.stream(), waits.work);
-    let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
-    job.codec = (options.codec != Codec::None).into();
-    job.plain = (options.level == Level::Plain).into();
-    job.hash_rows = batch.hash_rows.into();
-    let radix = places.radix.in_lease(lease.address());
-    let nothing = [Summary::default()];
     // SAFETY: all arrays of the job are in the lease, with the lengths that the kernels need (`Shape::lay_out`), which
-    // is used on its own stream only. The pages are borrowed, and `pages` and `nothing` live, until `get` or
-    // `settled` has waited. Any bytes are a summary.
+    // is used on its own stream only. The pages are borrowed, and `pages` lives, until `get` or `settled` has waited.
+    // Any bytes are a summary.
     let submitted = settled(on, wait, || unsafe {
         copy_pages(on, &job, &with_rows, &pages)?;
-        put(on, job.summary, &nothing)?;
         submit(kernels, on, &mut job, radix)?;
         scratch.staging.get::<Summary>(on, job.summary, 1, wait).map(|summary| summary[0])
     });
@@ -164,6 +153,42 @@ pub(crate) fn encode_to(
     });
     stream.free(lease);
     encoded
+}
+
+/// Memory of the device for a batch, and what the kernels are told of it.
+pub(crate) struct Placed {
+    pub(crate) lease: StreamLease,
+    pub(crate) shape: Shape,
+    pub(crate) job: EncodeJob,
+    pub(crate) radix: RadixArrays,
+}
+
+impl Placed {
+    /// None for a batch without rows.
+    ///
+    /// # Errors
+    /// The batch has more fields or longer rows than the kernels take, its pages are not as they say, or there is no
+    /// memory.
+    pub(crate) fn of(
+        kernels: &Kernels,
+        stream: &ArenaStream,
+        batch: &Batch<'_, '_>,
+        options: CodecOptions,
+        wait: Wait<'_>,
+    ) -> Result<Option<Self>, Declined> {
+        let shape = shape_of(batch)?;
+        if shape.rows == 0 {
+            return Ok(None);
+        }
+        let (places, layout) = shape.lay_out()?;
+        let lease = layout.lease(stream, BATCH_MEMORY, wait)?;
+        let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
+        job.codec = (options.codec != Codec::None).into();
+        job.plain = (options.level == Level::Plain).into();
+        job.hash_rows = batch.hash_rows.into();
+        let radix = places.radix.in_lease(lease.address());
+        Ok(Some(Self { lease, shape, job, radix }))
+    }
 }
 
 fn shape_of(batch: &Batch<'_, '_>) -> Result<Shape, Declined> {
@@ -196,7 +221,7 @@ fn shape_of(batch: &Batch<'_, '_>) -> Result<Shape, Declined> {
 }
 
 /// Pages, each with entries, as the kernels know them.
-fn device_pages(pages: &[Page<'_>]) -> Vec<DevicePage> {
+pub(crate) fn device_pages(pages: &[Page<'_>]) -> Vec<DevicePage> {
     let (mut at, mut first) = (0, 0);
     let place = pages.iter().map(|page| {
         let (used, entries) = (page.used as u32, page.entries as u32);
@@ -212,7 +237,7 @@ fn device_pages(pages: &[Page<'_>]) -> Vec<DevicePage> {
 ///
 /// # Safety
 /// As for [`put`], of the pages and of `places`, which are theirs.
-unsafe fn copy_pages(
+pub(crate) unsafe fn copy_pages(
     stream: &Stream,
     job: &EncodeJob,
     pages: &[Page<'_>],
@@ -229,15 +254,21 @@ unsafe fn copy_pages(
     }
 }
 
-/// Puts all kernels of an encode into the stream.
+/// Puts all kernels of an encode into the stream, behind a summary without anything.
 ///
 /// # Safety
 /// The job's arrays are as the kernels need them until their work is done.
-unsafe fn submit(kernels: &Kernels, stream: &Stream, job: &mut EncodeJob, radix: RadixArrays) -> Result<(), Declined> {
+pub(crate) unsafe fn submit(
+    kernels: &Kernels,
+    stream: &Stream,
+    job: &mut EncodeJob,
+    radix: RadixArrays,
+) -> Result<(), Declined> {
     let (rows, partitions) = (job.row_count as usize, job.partitions as usize);
     let per_thread = |threads: usize| threads.div_ceil(THREADS) as u64;
     // SAFETY: the caller's promise; the parameters are those of each kernel.
     unsafe {
+        stream.fill(DeviceAddress(job.summary), 0, size_of::<Summary>())?;
         start!(stream, &kernels.read_entries, per_thread(rows), *job)?;
         sort_by_partition(kernels, stream, job, radix)?;
         start!(stream, &kernels.place_rows, per_thread(rows + 1), *job)?;
@@ -293,7 +324,7 @@ unsafe fn sort_by_partition(
     Ok(())
 }
 
-fn check(summary: &Summary, shape: &Shape) -> Result<(), Declined> {
+pub(crate) fn check(summary: &Summary, shape: &Shape) -> Result<(), Declined> {
     match summary.status {
         0 if summary.frames as usize > shape.most_frames => Err(Declined::WrongResult("more frames than there can be")),
         0 if shape.output_bytes().is_none_or(|most| summary.bytes > most as u64) => {

@@ -1,12 +1,12 @@
 //! The sort of pairs of a number and a reference.
 
-use sluice_cuda::Wait;
-use sluice_gpu_mem::ArenaStream;
+use sluice_cuda::{DeviceAddress, Stream, Wait};
+use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
 use crate::encode_scratch::STAGING_BYTES;
 use crate::kernels::Kernels;
-use crate::radix::{KeyArrays, RadixScratch, sort_by_digit};
+use crate::radix::{KeyArrays, RadixArrays, RadixScratch, sort_by_digit};
 use crate::scratch::Layout;
 use crate::staging::Staging;
 use crate::submit::{put, settled, start};
@@ -40,47 +40,110 @@ pub(crate) fn sort_pairs_through(
     pairs: &mut [[u64; 2]],
     wait: Wait<'_>,
 ) -> Result<(), Declined> {
-    let count = pairs.len();
-    if u32::try_from(count).is_err() {
-        return Err(Declined::TooLarge("pairs of a sort"));
-    }
-    let mut layout = Layout::default();
-    let input = layout.array::<[u64; 2]>(count);
-    let output = layout.array::<[u64; 2]>(count);
-    let [keys, other_keys] = [(); 2].map(|()| layout.array::<u64>(count));
-    let [references, other_references] = [(); 2].map(|()| layout.array::<u32>(count));
-    let bits_at = layout.array::<u64>(2);
-    let scratch = RadixScratch::of(&mut layout, count, 0);
-    let lease = layout.lease(stream, "the memory that the pairs need", wait)?;
-    let (base, on) = (lease.address(), stream.stream());
-    let (input, output, bits_at) = (input.in_lease(base), output.in_lease(base), bits_at.in_lease(base));
-    let mut arrays = KeyArrays {
-        keys: keys.in_lease(base),
-        references: references.in_lease(base),
-        other_keys: other_keys.in_lease(base),
-        other_references: other_references.in_lease(base),
-        count,
-        wide: true,
-    };
-    let mut bits = [0u64, u64::MAX];
+    let (placed, lease) = PlacedPairs::of(stream, pairs.len(), wait)?;
+    let on = stream.stream();
     // Comes in pieces, and the last of them may not come.
-    let mut result = vec![[0u64; 2]; count];
-    // SAFETY: every address is of an array of this lease with the type and length that its kernel takes; the lease is
-    // used on its own stream only; pairs and bits are there until `get_all` or `settled` has waited for all of it, and
-    // any numbers are pairs.
+    let mut result = vec![[0u64; 2]; pairs.len()];
+    // SAFETY: the lease is used on its own stream only; the pairs are there until `get` or `settled` has waited.
     let sorted = settled(on, wait, || unsafe {
-        put(on, bits_at, &bits)?;
-        put(on, input, pairs)?;
-        let blocks = kernels.blocks_for(count.div_ceil(256) as u64);
-        start!(on, &kernels.sort_split, blocks, input, count as u64, arrays.keys, arrays.references, bits_at)?;
-        staging.get_all(on, bits_at, &mut bits, wait)?;
-        let differ = bits[0] & !bits[1];
-        for shift in (0..u64::BITS).step_by(DIGIT_BITS as usize).filter(|shift| differ >> shift & 0xff != 0) {
-            sort_by_digit(kernels, on, scratch.in_lease(base), &mut arrays, shift)?;
-        }
-        start!(on, &kernels.sort_join, blocks, input, count as u64, arrays.references, output)?;
-        staging.get_all(on, output, &mut result, wait)
+        placed.copy(on, pairs)?;
+        placed.submit(kernels, on, staging, wait)?;
+        placed.get(on, staging, &mut result, wait)
     });
     stream.free(lease);
     sorted.map(|()| pairs.copy_from_slice(&result))
+}
+
+/// Memory of the device for pairs.
+pub(crate) struct PlacedPairs {
+    input: u64,
+    output: u64,
+    arrays: KeyArrays,
+    bits: u64,
+    radix: RadixArrays,
+}
+
+impl PlacedPairs {
+    /// # Errors
+    /// More than 2^32 pairs; no memory.
+    pub(crate) fn of(stream: &ArenaStream, count: usize, wait: Wait<'_>) -> Result<(Self, StreamLease), Declined> {
+        if u32::try_from(count).is_err() {
+            return Err(Declined::TooLarge("pairs of a sort"));
+        }
+        let mut layout = Layout::default();
+        let input = layout.array::<[u64; 2]>(count);
+        let output = layout.array::<[u64; 2]>(count);
+        let [keys, other_keys] = [(); 2].map(|()| layout.array::<u64>(count));
+        let [references, other_references] = [(); 2].map(|()| layout.array::<u32>(count));
+        let bits = layout.array::<u64>(2);
+        let scratch = RadixScratch::of(&mut layout, count, 0);
+        let lease = layout.lease(stream, "the memory that the pairs need", wait)?;
+        let base = lease.address();
+        let arrays = KeyArrays {
+            keys: keys.in_lease(base),
+            references: references.in_lease(base),
+            other_keys: other_keys.in_lease(base),
+            other_references: other_references.in_lease(base),
+            count,
+            wide: true,
+        };
+        let (input, output, bits) = (input.in_lease(base), output.in_lease(base), bits.in_lease(base));
+        Ok((Self { input, output, arrays, bits, radix: scratch.in_lease(base) }, lease))
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.arrays.count
+    }
+
+    /// Copies the pairs to the device.
+    ///
+    /// # Safety
+    /// The lease is there, and the pairs too, until the work is done.
+    pub(crate) unsafe fn copy(&self, stream: &Stream, pairs: &[[u64; 2]]) -> Result<(), Declined> {
+        // SAFETY: the caller's promise; there is room for all pairs.
+        unsafe { put(stream, self.input, pairs) }
+    }
+
+    /// Sorts them: waits for the digits in which the numbers differ, and leaves the rest in the stream.
+    ///
+    /// # Safety
+    /// The lease is there until the work is done, and nobody else uses it.
+    pub(crate) unsafe fn submit(
+        &self,
+        kernels: &Kernels,
+        stream: &Stream,
+        staging: &mut Staging,
+        wait: Wait<'_>,
+    ) -> Result<(), Declined> {
+        let (mut arrays, count) = (self.arrays, self.arrays.count as u64);
+        let blocks = kernels.blocks_for(count.div_ceil(256));
+        // SAFETY: every address is of an array of the lease with the type and length that its kernel takes; any
+        // numbers are bits.
+        unsafe {
+            stream.fill(DeviceAddress(self.bits), 0, 8)?;
+            stream.fill(DeviceAddress(self.bits + 8), 0xff, 8)?;
+            start!(stream, &kernels.sort_split, blocks, self.input, count, arrays.keys, arrays.references, self.bits)?;
+            let bits = staging.get::<u64>(stream, self.bits, 2, wait)?;
+            let differ = bits[0] & !bits[1];
+            for shift in (0..u64::BITS).step_by(DIGIT_BITS as usize).filter(|shift| differ >> shift & 0xff != 0) {
+                sort_by_digit(kernels, stream, self.radix, &mut arrays, shift)?;
+            }
+            start!(stream, &kernels.sort_join, blocks, self.input, count, arrays.references, self.output)
+        }
+    }
+
+    /// Copies the sorted pairs to the host.
+    ///
+    /// # Safety
+    /// The lease is there.
+    pub(crate) unsafe fn get(
+        &self,
+        stream: &Stream,
+        staging: &mut Staging,
+        target: &mut [[u64; 2]],
+        wait: Wait<'_>,
+    ) -> Result<(), Declined> {
+        // SAFETY: there are as many pairs; any numbers are pairs.
+        unsafe { staging.get_all(stream, self.output, target, wait) }
+    }
 }

@@ -87,6 +87,10 @@ EXPORT(sort_join);
 EXPORT(scan_tiles);
 EXPORT(scan_sums);
 EXPORT(scan_apply);
+EXPORT(measure_statistics);
+EXPORT(measure_pack);
+EXPORT(measure_unpack);
+EXPORT(measure_crc);
 #define EXPORT_FOR_TESTS(name) \
   extern "C" const sluice_kernel sluice_kernel_##name __attribute__((visibility("default"))) = {2, two, name, true}
 EXPORT_FOR_TESTS(set_order);

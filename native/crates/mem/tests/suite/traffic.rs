@@ -3,7 +3,7 @@
 use crate::subject::{Held, Make, Subject};
 use crate::support::{Random, options};
 use sluice_mem::MemError;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 const THREADS: usize = 4;
@@ -58,8 +58,12 @@ fn check_beside(arena: &dyn Subject, pool: &Pool<'_>, done: &AtomicUsize) {
     }
 }
 
+/// Threads of two such tests at once could get their numbers in turns, and those of one test then all have one shard.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// So many rounds of each thread.
 pub fn cookies_survive_cross_thread_traffic(make: Make<'_>, rounds: usize) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let arena = &*make(&options(96 << 20));
     let (pool, done) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
     std::thread::scope(|scope| {
