@@ -11,8 +11,8 @@ use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_cuda::{Context, HostRegistration, Module, Wait};
 use sluice_engine::{Accelerator, AcceleratorBatch, MapOutputWriter};
 use sluice_gpu_engine::{
-    Batch as GpuBatch, Declined, GpuAccelerator, GpuEngine, GpuOptions, Kernels, MeasuredKernels, ResidentBatch,
-    ResidentFrames, ResidentPairs, Use, image_for, sort_pairs,
+    Batch as GpuBatch, Declined, GpuAccelerator, GpuEngine, GpuOptions, Kernels, MeasuredKernels, PinnedPairs,
+    ResidentBatch, ResidentFrames, ResidentPairs, Use, image_for, sort_pairs,
 };
 use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions};
 use sluice_mem::Arena;
@@ -168,7 +168,7 @@ impl<'m> Bench<'m> {
     }
 
     /// Pairs are sorted on the device, from host to host, and by a core.
-    fn sorts(&self) -> Result<[Figure; 2], String> {
+    fn sorts(&self) -> Result<Vec<Figure>, String> {
         let pair = |i: u64| [(i ^ i >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24, i];
         let pairs: Vec<[u64; 2]> = (0..self.sizes.pairs as u64).map(pair).collect();
         let mut expected = pairs.clone();
@@ -192,16 +192,27 @@ impl<'m> Bench<'m> {
         if sorted != expected {
             return Err("the sorted pairs are in another order".into());
         }
+        let mut pinned = PinnedPairs::new(self.context(), pairs.len()).map_err(words)?;
+        pinned.pairs()[..pairs.len()].copy_from_slice(&pairs);
+        let from_pinned = self.sizes.shortest(|| {
+            let begun = Instant::now();
+            pinned.sort(&self.kernels, &stream, pairs.len(), long()).map_err(words)?;
+            Ok(begun.elapsed())
+        })?;
+        if pinned.sort(&self.kernels, &stream, pairs.len(), long()).map_err(words)? != expected {
+            return Err("the sorted pairs are in another order".into());
+        }
         let figure = |name, time: Duration, target| Figure {
             name,
             unit: "ms",
             value: Some(time.as_secs_f64() * 1e3),
             beside: Some(("one core", Some(by_core.as_secs_f64() * 1e3))),
-            target: Target::AtMost(target),
+            target,
         };
-        Ok([
-            figure("sort of 10 million pairs on the device", on_device, 5.0),
-            figure("sort of 10 million pairs, host to host", from_host, 10.0),
+        Ok(vec![
+            figure("sort of 10 million pairs on the device", on_device, Target::AtMost(5.0)),
+            figure("sort of 10 million pairs from host to host, pinned", from_pinned, Target::AtMost(10.0)),
+            figure("the same, not pinned", from_host, Target::None),
         ])
     }
 
@@ -388,9 +399,28 @@ fn in_threads(
     })
 }
 
-/// Measures all. `kernels`: a folder of `tools/gpu-kernels`; for the simulated driver a module of kernels for the host.
-pub(crate) fn measure_all(machine: &Machine, kernels: &Path, sizes: Sizes) -> Result<Vec<Figure>, String> {
+/// What can be measured alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Statistics, packing and checksums by themselves.
+    Parts,
+    /// Encode and decode on the device.
+    Device,
+    /// The sort of pairs.
+    Sort,
+    /// Encode from host to host.
+    Host,
+}
+
+/// Measures all, or a part. `kernels`: a folder of `tools/gpu-kernels`; for the simulated driver a module of kernels for the host.
+pub(crate) fn measure(
+    machine: &Machine,
+    kernels: &Path,
+    sizes: Sizes,
+    only: Option<Part>,
+) -> Result<Vec<Figure>, String> {
     let bench = Bench::new(machine, kernels, sizes)?;
+    let asked = |part| only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
     let bare = copies::on_device(&machine.context, sizes.column_bytes, sizes.turns)?;
     figures.push(Figure {
@@ -400,13 +430,21 @@ pub(crate) fn measure_all(machine: &Machine, kernels: &Path, sizes: Sizes) -> Re
         beside: None,
         target: Target::None,
     });
-    figures.extend(bench.parts()?);
-    let names = ["encode on the device, a batch of 16 MiB", "decode on the device, the same"];
-    figures.extend(bench.on_device(sizes.batches[0], names, [Target::None, Target::None])?);
-    let names = ["encode on the device, 512 MiB", "decode on the device, 512 MiB"];
-    figures.extend(bench.on_device(sizes.batches[1], names, [Target::AtLeast(60.0), Target::AtLeast(150.0)])?);
-    figures.extend(bench.sorts()?);
-    figures.extend(bench.host_to_host()?);
+    if asked(Part::Parts) {
+        figures.extend(bench.parts()?);
+    }
+    if asked(Part::Device) {
+        let names = ["encode on the device, a batch of 16 MiB", "decode on the device, the same"];
+        figures.extend(bench.on_device(sizes.batches[0], names, [Target::None, Target::None])?);
+        let names = ["encode on the device, 512 MiB", "decode on the device, 512 MiB"];
+        figures.extend(bench.on_device(sizes.batches[1], names, [Target::AtLeast(60.0), Target::AtLeast(150.0)])?);
+    }
+    if asked(Part::Sort) {
+        figures.extend(bench.sorts()?);
+    }
+    if asked(Part::Host) {
+        figures.extend(bench.host_to_host()?);
+    }
     let mistakes = machine.simulator.as_ref().map(|simulator| simulator.violations()).unwrap_or_default();
     if !mistakes.is_empty() {
         return Err(mistakes.join("\n"));

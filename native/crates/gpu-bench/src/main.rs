@@ -55,6 +55,9 @@ enum Experiment {
         /// A folder of kernels, as ./sluice build makes it; with the simulated driver a file of kernels for the host.
         #[arg(long, value_name = "PATH")]
         kernels: PathBuf,
+        /// Measures this part only.
+        #[arg(long, value_enum)]
+        only: Option<engine::Part>,
         /// Where they go.
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
@@ -99,8 +102,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
             let figures = figures::measure_all(&machine, Sizes::of(&machine))?;
             report_figures(&machine, &figures, json.as_deref())
         }
-        Experiment::Engine { kernels, json } => {
-            let figures = engine::measure_all(&machine, kernels, engine::Sizes::of(&machine))?;
+        Experiment::Engine { kernels, only, json } => {
+            let figures = engine::measure(&machine, kernels, engine::Sizes::of(&machine), *only)?;
             report_figures(&machine, &figures, json.as_deref())
         }
         Experiment::Streams { threads, rounds, kib, turns, picture, json, .. } => {

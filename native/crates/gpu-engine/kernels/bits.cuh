@@ -117,6 +117,14 @@ __device__ inline u64 packed_value(const u8* packed, u32 count, u32 width, u32 i
   if (width == 64) return load64(packed + i * 8ull);
   u64 mask = (1ull << width) - 1;
   u32 start = i / PACK_TILE * PACK_TILE, here = count - start < PACK_TILE ? count - start : PACK_TILE;
+  if (here == PACK_TILE) {
+    // A whole tile has `width` words of each lane.
+    u32 bit = (i - start) / 8 * width, shift = bit % 64;
+    const u8* at = packed + ((u64)start / 64 * width + bit / 64 * 8 + i % 8) * 8;
+    u64 value = load64(at) >> shift;
+    if (shift + width > 64) value |= load64(at + 64) << (64 - shift);
+    return value & mask;
+  }
   packed += i / PACK_TILE * lane_bytes(PACK_TILE, width);
   i -= start;
   if (here < PACK_LANED) {

@@ -23,6 +23,34 @@ struct Xor {
   DEVICE T operator()(T a, T b) const { return a ^ b; }
 };
 
+// What the threads of a warp have together; all of them come here.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+DEVICE u64 warp_any(u64 value) {
+  u64 high = __reduce_or_sync(0xffffffffu, (u32)(value >> 32));
+  return high << 32 | __reduce_or_sync(0xffffffffu, (u32)value);
+}
+// The high halves first; then the low ones of those whose high half it is.
+DEVICE i64 warp_least(i64 value) {
+  i32 mine = (i32)(value >> 32), high = __reduce_min_sync(0xffffffffu, mine);
+  u32 low = __reduce_min_sync(0xffffffffu, mine == high ? (u32)value : ~0u);
+  return (i64)((u64)(u32)high << 32 | low);
+}
+DEVICE i64 warp_most(i64 value) {
+  i32 mine = (i32)(value >> 32), high = __reduce_max_sync(0xffffffffu, mine);
+  u32 low = __reduce_max_sync(0xffffffffu, mine == high ? (u32)value : 0u);
+  return (i64)((u64)(u32)high << 32 | low);
+}
+#else
+template <class T, class Join>
+DEVICE T warp_all(T value, Join join) {
+  for (u32 distance = 16; distance; distance >>= 1) value = join(value, SHUFFLE_XOR(value, distance));
+  return value;
+}
+DEVICE u64 warp_any(u64 value) { return warp_all(value, AnyBits()); }
+DEVICE i64 warp_least(i64 value) { return warp_all(value, Smallest()); }
+DEVICE i64 warp_most(i64 value) { return warp_all(value, Largest()); }
+#endif
+
 // All threads get what `join` makes of all threads' values.
 template <class T, class Join>
 __device__ T block_all(T value, Join join) {

@@ -68,14 +68,21 @@ DEVICE void read_head(Input& input, Head& h, u32 count, bool nested) {
 
 // Values of a column that is no dictionary; the head is checked.
 ONCE void put_values(const Head& h, u32 count, u64* out) {
-  if (h.encoding != DELTA) {
-    u64 base = unzigzag(h.head);
+  if (h.encoding == CONSTANT) {
+    for (u32 i = threadIdx.x; i < count; i += THREADS) out[i] = h.head;
+    return;
+  }
+  if (h.encoding == MASK) {
     for (u32 i = threadIdx.x; i < count; i += THREADS) {
-      u64 value = h.encoding == CONSTANT ? h.head : packed_value(h.packed, count, h.width, i);
-      if (h.encoding == REFERENCE) value += base;
-      if (h.encoding == MASK) value = deposit_bits(value, h.mask) | h.head;
-      out[i] = value;
+      out[i] = deposit_bits(packed_value(h.packed, count, h.width, i), h.mask) | h.head;
     }
+    return;
+  }
+  if (h.encoding != DELTA) {
+    u64 base = h.encoding == REFERENCE ? unzigzag(h.head) : 0;
+    u32 width = h.width;
+    const u8* packed = h.packed;
+    for (u32 i = threadIdx.x; i < count; i += THREADS) out[i] = packed_value(packed, count, width, i) + base;
     return;
   }
   u64 before = h.first, step = unzigzag(h.head);

@@ -24,6 +24,12 @@ DEVICE Statistics join(const Statistics& a, const Statistics& b) {
           a.any | b.any};
 }
 
+// What the threads of a warp have, joined.
+DEVICE Statistics warp_join(const Statistics& s) {
+  return {warp_least(s.least), warp_most(s.most), warp_least(s.least_delta), warp_most(s.most_delta),
+          ~warp_any(~s.all), warp_any(s.any)};
+}
+
 ONCE Statistics statistics_of(const u64* values, u32 count) {
   SHARED_ARRAY(Statistics, part, WARPS);
   i64 first_delta = count > 1 ? (i64)(values[1] - values[0]) : 0;
@@ -33,20 +39,10 @@ ONCE Statistics statistics_of(const u64* values, u32 count) {
     i64 delta = i ? (i64)(value - values[i - 1]) : first_delta;
     s = join(s, {(i64)value, (i64)value, delta, delta, value, value});
   }
-  for (u32 distance = 16; distance; distance >>= 1) {
-    Statistics other;
-    other.least = SHUFFLE_XOR(s.least, distance);
-    other.most = SHUFFLE_XOR(s.most, distance);
-    other.least_delta = SHUFFLE_XOR(s.least_delta, distance);
-    other.most_delta = SHUFFLE_XOR(s.most_delta, distance);
-    other.all = SHUFFLE_XOR(s.all, distance);
-    other.any = SHUFFLE_XOR(s.any, distance);
-    s = join(s, other);
-  }
+  s = warp_join(s);
   if (lane() == 0) part[warp()] = s;
   BARRIER();
-  s = part[0];
-  for (u32 w = 1; w < WARPS; w++) s = join(s, part[w]);
+  s = warp_join(part[lane() % WARPS]);
   BARRIER();
   return s;
 }

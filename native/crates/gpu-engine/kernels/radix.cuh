@@ -38,42 +38,67 @@ __device__ void radix_count(const Key* keys, u64 count, u32 shift, u64* counts) 
   counts[(u64)threadIdx.x * gridDim.x + blockIdx.x] = found[threadIdx.x];
 }
 
-// `places`: the prefix sums of the counts.
+// `places`: the prefix sums of the counts. The tile is put into order in shared memory first, so that neighbouring
+// threads write to neighbouring places.
 template <class Key>
 __device__ void radix_scatter(const Key* keys, const u32* references, u64 count, u32 shift, const u64* places,
                               Key* keys_out, u32* references_out) {
   SHARED(WarpCounts, counts);
-  u64 start = (u64)blockIdx.x * RADIX_TILE + warp() * RADIX_WARP;
+  SHARED_ARRAY(Key, sorted, RADIX_TILE);
+  SHARED_ARRAY(u64, targets, RADIX_DIGITS);
+  u64 tile = (u64)blockIdx.x * RADIX_TILE, start = tile + warp() * RADIX_WARP;
+  u32 here = count - tile < RADIX_TILE ? (u32)(count - tile) : RADIX_TILE;
+  Key key[RADIX_EACH];
+  u32 rank[RADIX_EACH], to[RADIX_EACH];
   for (u32 d = lane(); d < RADIX_DIGITS; d += 32) counts[warp()][d] = 0;
-  BARRIER();
   for (u32 k = 0; k < RADIX_EACH; k++) {
     u64 i = start + k * 32 + lane();
-    if (i < count) atomicAdd(&counts[warp()][(u32)(keys[i] >> shift) & 255], 1u);
+    key[k] = i < count ? keys[i] : 0;
   }
-  BARRIER();
-  // From counts to where each warp's keys of the digit begin, within the block's.
-  u32 before = 0;
-  for (u32 w = 0; w < WARPS; w++) {
-    u32 here = counts[w][threadIdx.x];
-    counts[w][threadIdx.x] = before;
-    before += here;
-  }
-  BARRIER();
+  WARP_BARRIER();
+  // Each key's number among the warp's of its digit.
   for (u32 k = 0; k < RADIX_EACH; k++) {
-    u64 i = start + k * 32 + lane();
-    bool there = i < count;
-    Key key = there ? keys[i] : 0;
-    u32 digit = (u32)(key >> shift) & 255, alike = lanes_alike(digit, there);
-    u32 rank = counts[warp()][digit] + __popc(alike & ((1u << lane()) - 1));
+    bool there = start + k * 32 + lane() < count;
+    u32 digit = (u32)(key[k] >> shift) & 255, alike = lanes_alike(digit, there);
+    rank[k] = counts[warp()][digit] + __popc(alike & ((1u << lane()) - 1));
     // All lanes have read the count before the last of those that are alike raises it.
     WARP_BARRIER();
     if (there && alike >> lane() == 1) counts[warp()][digit] += __popc(alike);
     QUIET_WARP_BARRIER();
-    if (there) {
-      u64 to = places[(u64)digit * gridDim.x + blockIdx.x] + rank;
-      keys_out[to] = key;
-      references_out[to] = references[i];
-    }
+  }
+  BARRIER();
+  // From counts to where each warp's keys of the digit begin in the tile.
+  u32 before = 0, total;
+  for (u32 w = 0; w < WARPS; w++) {
+    u32 count_here = counts[w][threadIdx.x];
+    counts[w][threadIdx.x] = before;
+    before += count_here;
+  }
+  u32 begin = block_scan(before, total);
+  for (u32 w = 0; w < WARPS; w++) counts[w][threadIdx.x] += begin;
+  targets[threadIdx.x] = places[(u64)threadIdx.x * gridDim.x + blockIdx.x] - begin;
+  BARRIER();
+  for (u32 k = 0; k < RADIX_EACH; k++) {
+    rank[k] += counts[warp()][(u32)(key[k] >> shift) & 255];
+    if (start + k * 32 + lane() < count) sorted[rank[k]] = key[k];
+  }
+  BARRIER();
+  for (u32 k = 0; k < RADIX_EACH; k++) {
+    u32 at = k * THREADS + threadIdx.x;
+    if (at >= here) continue;
+    to[k] = (u32)(targets[(u32)(sorted[at] >> shift) & 255] + at);
+    keys_out[to[k]] = sorted[at];
+  }
+  BARRIER();
+  u32* sorted_references = (u32*)sorted;
+  for (u32 k = 0; k < RADIX_EACH; k++) {
+    u64 i = start + k * 32 + lane();
+    if (i < count) sorted_references[rank[k]] = references[i];
+  }
+  BARRIER();
+  for (u32 k = 0; k < RADIX_EACH; k++) {
+    u32 at = k * THREADS + threadIdx.x;
+    if (at < here) references_out[to[k]] = sorted_references[at];
   }
 }
 

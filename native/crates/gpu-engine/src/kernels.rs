@@ -88,5 +88,6 @@ impl Kernels {
     }
 }
 
-/// Blocks that a multiprocessor can have at a time, at most: 2,048 threads.
-const BLOCKS_EACH: u64 = 8;
+/// Blocks for each multiprocessor, at most: many more than it has at a time (8 or fewer), so that none is without work
+/// while the last ones of a launch end.
+const BLOCKS_EACH: u64 = 256;

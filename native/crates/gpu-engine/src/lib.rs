@@ -63,4 +63,4 @@ pub use measured::MeasuredKernels;
 pub use policy::{Kind, Policy, Use};
 pub use resident::{ResidentBatch, ResidentFrames, ResidentPairs};
 pub use self_test::self_test;
-pub use sort::sort_pairs;
+pub use sort::{PinnedPairs, sort_pairs};

@@ -1,6 +1,6 @@
 //! The sort of pairs of a number and a reference.
 
-use sluice_cuda::{DeviceAddress, Stream, Wait};
+use sluice_cuda::{Context, DeviceAddress, Stream, Wait};
 use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
@@ -13,6 +13,7 @@ use crate::submit::{put, settled, start};
 
 /// Bits of a pass.
 const DIGIT_BITS: u32 = 8;
+const PAIR_BYTES: usize = size_of::<[u64; 2]>();
 
 /// Sorts pairs by their first number, as unsigned ones; pairs of the same number stay in order. Waits twice: for the
 /// digits in which the numbers differ, and for the result. The pairs are as they were if it is declined.
@@ -52,6 +53,61 @@ pub(crate) fn sort_pairs_through(
     });
     stream.free(lease);
     sorted.map(|()| pairs.copy_from_slice(&result))
+}
+
+/// Pairs in pinned memory, which the driver copies without a buffer of its own; and as much for the sorted ones, so that
+/// the pairs are as they were if a sort is declined.
+pub struct PinnedPairs {
+    pairs: Staging,
+    sorted: Staging,
+    /// For what is looked at before the passes.
+    bits: Staging,
+}
+
+impl PinnedPairs {
+    /// Room for so many pairs, all of them zeros.
+    ///
+    /// # Errors
+    /// The system has no memory, or the driver cannot pin so much.
+    pub fn new(context: &Context, count: usize) -> Result<Self, Declined> {
+        let bytes = count.checked_mul(PAIR_BYTES).ok_or(Declined::TooLarge("pairs of a sort"))?;
+        let pinned = |bytes| Staging::pinned(context, bytes);
+        Ok(Self { pairs: pinned(bytes)?, sorted: pinned(bytes)?, bits: pinned(2 * size_of::<u64>())? })
+    }
+
+    /// The pairs, at least as many as were asked for.
+    pub fn pairs(&mut self) -> &mut [[u64; 2]] {
+        // SAFETY: any numbers are a pair.
+        unsafe { self.pairs.values() }
+    }
+
+    /// Sorts the first `count` pairs as [`sort_pairs`] does, and gives them in their order.
+    ///
+    /// # Errors
+    /// Those of [`sort_pairs`]; there is no room for so many.
+    pub fn sort(
+        &mut self,
+        kernels: &Kernels,
+        stream: &ArenaStream,
+        count: usize,
+        wait: Wait<'_>,
+    ) -> Result<&[[u64; 2]], Declined> {
+        let Self { pairs, sorted, bits } = self;
+        // SAFETY: any numbers are a pair.
+        let pairs: &[[u64; 2]] = unsafe { pairs.values() };
+        let pairs = pairs.get(..count).ok_or(Declined::TooLarge("pairs of a sort"))?;
+        let (placed, lease) = PlacedPairs::of(stream, count, wait)?;
+        let on = stream.stream();
+        // SAFETY: the lease is used on its own stream only. The pairs are there until the stream's work is done, or for
+        // ever (`Staging`); any numbers are pairs.
+        let sorted = settled(on, wait, || unsafe {
+            placed.copy(on, pairs)?;
+            placed.submit(kernels, on, bits, wait)?;
+            sorted.get::<[u64; 2]>(on, placed.output, count, wait)
+        });
+        stream.free(lease);
+        sorted
+    }
 }
 
 /// Memory of the device for pairs.

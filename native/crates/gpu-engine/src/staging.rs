@@ -66,6 +66,16 @@ impl Staging {
         self.layout.size() / size_of::<T>().max(1)
     }
 
+    /// All of it, as values.
+    ///
+    /// # Safety
+    /// Any bytes are a `T`.
+    pub(crate) unsafe fn values<T: Copy>(&mut self) -> &mut [T] {
+        const { assert!(align_of::<T>() <= PAGE_BYTES) };
+        // SAFETY: the buffer has room for so many, is initialised, and is aligned to a page; `self` is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.room::<T>()) }
+    }
+
     /// Copies values from the device, and waits for all work of the stream; if the buffer is not pinned, also before
     /// the copy, which the driver makes within the call then, when the stream's work has ended.
     ///

@@ -3,8 +3,8 @@
 use crate::subject::{Held, Make, Subject};
 use crate::support::{Random, options};
 use sluice_mem::MemError;
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 
 const THREADS: usize = 4;
 
