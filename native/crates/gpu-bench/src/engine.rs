@@ -274,6 +274,7 @@ impl<'m> Bench<'m> {
             device: None,
             kernels: Path::new(""),
             memory_limit: None,
+            pages: None,
             pinned_limit: self.sizes.threads * (4 << 20),
             least_bytes: 1,
             codec: FAST,

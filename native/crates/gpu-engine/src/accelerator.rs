@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use sluice_codec::CodecOptions;
 use sluice_cuda::{Driver, Wait};
 use sluice_engine::{Accelerator, AcceleratorBatch, AcceleratorFrame, MapOutputWriter, NotTaken, Page};
-use sluice_gpu_mem::{StreamArena, StreamArenaOptions, default_limit};
-use sluice_mem::Arena;
+use sluice_gpu_mem::{PinnedProvider, StreamArena, StreamArenaOptions, default_limit};
+use sluice_mem::{Arena, HostProvider};
 
 use crate::counts::Counts;
 use crate::declined::Declined;
 use crate::encode::{Batch, MadeFrame, TakeFrame, Waits};
+use crate::encode_scratch::EncodeScratch;
 use crate::engine::GpuEngine;
 use crate::lanes::{Lane, Lanes};
 use crate::policy::{Kind, Policy, Use};
@@ -43,8 +44,10 @@ pub struct GpuOptions<'o> {
     pub kernels: &'o Path,
     /// The most bytes of the device's memory; none: [`default_limit`].
     pub memory_limit: Option<usize>,
-    /// The most bytes of the host's memory that are pinned.
+    /// The most bytes of the host's memory that are pinned for what comes from the device.
     pub pinned_limit: usize,
+    /// Where pages come from that are copied to the device, if they may be pinned.
+    pub pages: Option<Pages<'o>>,
     /// Batches of fewer bytes ([`AcceleratorBatch::bytes`]) are the CPU's.
     pub least_bytes: usize,
     /// How most map outputs make frames: with it both ways are measured at the start.
@@ -53,12 +56,24 @@ pub struct GpuOptions<'o> {
     pub timeout: Duration,
 }
 
+/// Regions with pages of map outputs: those from which much is copied to the device are pinned, because the driver
+/// copies from others by way of buffers of its own, one copy at a time. They are not pinned any more when the
+/// accelerator ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Pages<'o> {
+    /// The provider below the arena of the pages. Of one accelerator at a time.
+    pub regions: &'o Arc<PinnedProvider<HostProvider>>,
+    /// The most bytes of them that are pinned.
+    pub limit_bytes: usize,
+}
+
 /// A GPU that encodes batches of map outputs.
 pub struct GpuAccelerator {
     /// Ends first, with its share of the context. None while the accelerator is being opened.
     watch: Option<Watch>,
     engine: GpuEngine,
     lanes: Lanes,
+    pages: Option<Arc<PinnedProvider<HostProvider>>>,
     policy: Policy,
     least_bytes: usize,
     timeout: Duration,
@@ -97,6 +112,7 @@ impl GpuAccelerator {
             watch: None,
             engine,
             lanes,
+            pages: None,
             policy: Policy::new(options.used),
             least_bytes: options.least_bytes,
             timeout: options.timeout,
@@ -111,6 +127,10 @@ impl GpuAccelerator {
         // Not before: the first work may wait longer, until the driver has loaded or compiled code.
         let (context, most) = (accelerator.engine.context(), options.timeout * STUCK);
         accelerator.watch = Some(Watch::start(context, accelerator.lanes.calls(), most)?);
+        if let Some(Pages { regions, limit_bytes }) = options.pages.filter(|pages| pages.limit_bytes > 0) {
+            regions.attach_within(context.clone(), limit_bytes);
+            accelerator.pages = Some(Arc::clone(regions));
+        }
         Ok(accelerator)
     }
 
@@ -216,6 +236,7 @@ impl GpuAccelerator {
         let wanted = Batch { fields, partitions, pages, hash_rows };
         let waits = Waits { memory: Wait::at_most(MEMORY_WAIT), work: Wait::at_most(self.timeout) };
         let begun = Instant::now();
+        self.pin(pages, scratch);
         let made = self.engine.encode_to(scratch, wanted, options, waits, take);
         let (took, now) = (begun.elapsed(), self.began.elapsed());
         match &made {
@@ -229,6 +250,22 @@ impl GpuAccelerator {
         made
     }
 
+    /// Has the regions of pages pinned from which as much as they have was copied, and counts what is copied from those
+    /// that are pinned and from those that are not.
+    fn pin(&self, pages: &[Page<'_>], scratch: &EncodeScratch) {
+        let Some(regions) = &self.pages else { return };
+        // Pinning is a call of the driver, too.
+        scratch.staging.calls().begin();
+        for page in pages {
+            let bytes = page.used.saturating_add(page.entries.saturating_mul(8));
+            let pinned = regions.copies(page.memory.as_ptr().addr(), bytes);
+            let counters = self.engine.counters();
+            let counter = if pinned { &counters.pinned_bytes } else { &counters.unpinned_bytes };
+            counter.fetch_add(bytes as u64, Relaxed);
+            scratch.staging.calls().go_on();
+        }
+    }
+
     fn failed(&self, kind: Kind, why: &Declined, now: Duration) {
         if let Declined::WrongResult(what) = why {
             // It has passed the self-test: whatever it does now, it is not to be trusted.
@@ -240,6 +277,14 @@ impl GpuAccelerator {
             self.failure.get_or_init(|| error.to_string());
         }
         self.policy.gpu_failed(kind, why, now);
+    }
+}
+
+impl Drop for GpuAccelerator {
+    fn drop(&mut self) {
+        if let Some(regions) = &self.pages {
+            regions.detach();
+        }
     }
 }
 

@@ -45,6 +45,10 @@ counts! {
     encode_nanos,
     /// Frames of these that the CPU made, for a general codec.
     frames_by_cpu,
+    /// Bytes of pages that were copied to the device from memory that was pinned.
+    pinned_bytes,
+    /// Those that were not, so that the driver copied them one at a time.
+    unpinned_bytes,
     /// Calls of decode, each of any number of frames.
     decodes,
     /// Sorts of pairs.

@@ -51,7 +51,7 @@ mod staging;
 mod submit;
 mod watch;
 
-pub use accelerator::{GpuAccelerator, GpuOptions};
+pub use accelerator::{GpuAccelerator, GpuOptions, Pages};
 pub use counts::Counts;
 pub use declined::Declined;
 pub use decode::decode;

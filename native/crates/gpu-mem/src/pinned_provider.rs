@@ -3,6 +3,8 @@
 //! # Invariants
 //! 1. A pinned region is neither purged nor unmapped before its registration has ended. When the driver cannot end it,
 //!    the region stays mapped for ever.
+//!    A provider of sources ([`PinnedProvider::for_sources`]), from which the device only reads, gives such a region out
+//!    again when one of its length is mapped, so that no more memory stays than was ever mapped at a time.
 //! 2. That a region is not pinned is no error: it is ordinary host memory, and a copy from it is slower. Counters say
 //!    so.
 //! 3. The table's lock is held for a few changes of the table, never while the driver pins a region (20 ms for 64 MiB
@@ -32,22 +34,30 @@ pub struct PinnedStatistics {
     pub refused_by_driver: u64,
     /// Regions that stay mapped for ever, because the driver did not end their registration.
     pub leaked_regions: u64,
+    /// Of a provider of sources: regions that wait to be given out again, for the same reason.
+    pub kept_regions: usize,
 }
 
 /// Maps the regions of another provider and pins them: when they are mapped, or, if the driver came later
-/// ([`Self::attach`]), when somebody first asks for one ([`Self::pin`]).
+/// ([`Self::attach`]), when somebody first asks for one ([`Self::pin`]). With [`Self::for_sources`] only what is copied
+/// to the device often is pinned.
 #[derive(Debug)]
 pub struct PinnedProvider<P> {
     provider: P,
-    limit: usize,
+    /// Whether the device only reads from the regions, which are pinned when it has read enough.
+    sources: bool,
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     context: Option<Context>,
+    /// Of pinned bytes.
+    limit: usize,
     /// By address.
     regions: BTreeMap<usize, Region>,
+    /// Unmapped by the arena, and still registered.
+    kept: Vec<MappedRegion>,
     /// Why the driver last refused, in words.
     refusal: Option<String>,
     statistics: PinnedStatistics,
@@ -58,6 +68,14 @@ struct Region {
     bytes: usize,
     state: State,
     refused: Option<Refusal>,
+    /// Bytes that were copied from it while it was not pinned.
+    copied: usize,
+}
+
+impl Region {
+    fn new(bytes: usize, refused: Option<Refusal>) -> Self {
+        Self { bytes, state: State::Plain, refused, copied: 0 }
+    }
 }
 
 /// What is done with a region, or is being done by a thread that does not hold the table's lock.
@@ -70,6 +88,8 @@ enum State {
     /// The driver was asked: it is not purged meanwhile.
     Pinning,
     Pinned(HostRegistration),
+    /// The driver has not ended its registration: it is neither purged nor unmapped any more.
+    Stuck,
 }
 
 /// Why a region is not pinned, counted once for each region.
@@ -88,13 +108,65 @@ impl<P: Provider> PinnedProvider<P> {
     /// # Panics
     /// With a provider of a GPU's memory.
     pub fn new(provider: P, limit: usize) -> Self {
+        Self::of(provider, false, limit)
+    }
+
+    /// The same for memory that the device only reads from, as a part of which is copied to it again and again. A
+    /// region is pinned once as many bytes as it has were copied from it ([`Self::copies`]): pinning takes about as
+    /// long as such copies do. Nothing is pinned before [`Self::attach_within`] says how much may be.
+    ///
+    /// # Panics
+    /// With a provider of a GPU's memory.
+    pub fn for_sources(provider: P) -> Self {
+        Self::of(provider, true, 0)
+    }
+
+    fn of(provider: P, sources: bool, limit: usize) -> Self {
         assert_eq!(provider.kind().device(), None, "only host memory is pinned");
-        Self { provider, limit, table: Mutex::default() }
+        Self { provider, sources, table: Mutex::new(Table { limit, ..Table::default() }) }
     }
 
     /// Lets regions be pinned from now on, those that are mapped already when they are first asked for.
     pub fn attach(&self, context: Context) {
         self.table().context = Some(context);
+    }
+
+    /// The same, with another limit on the pinned bytes.
+    pub fn attach_within(&self, context: Context, limit: usize) {
+        let mut table = self.table();
+        (table.context, table.limit) = (Some(context), limit);
+    }
+
+    /// Ends all registrations, and lets no more regions be pinned, until a context is attached. Nobody copies from or
+    /// to the regions any more.
+    pub fn detach(&self) {
+        let pinned: Vec<(usize, HostRegistration)> = self.table().begin_detaching();
+        for (start, registration) in pinned {
+            let bytes = registration.bytes();
+            let ended = registration.end();
+            self.table().end_detaching(start, bytes, ended);
+        }
+    }
+
+    /// Says that `bytes` bytes from `address` on are copied to the device now, by a caller that has a lease there.
+    /// Whether they lie in a region that is pinned; it may be by this call.
+    pub fn copies(&self, address: usize, bytes: usize) -> bool {
+        let start = {
+            let mut table = self.table();
+            let Some((&start, region)) = table.regions.range_mut(..=address).next_back() else { return false };
+            if address - start >= region.bytes {
+                return false;
+            }
+            if let State::Pinned(_) = region.state {
+                return true;
+            }
+            region.copied = region.copied.saturating_add(bytes);
+            if region.copied < region.bytes {
+                return false;
+            }
+            start
+        };
+        self.pin_region(start)
     }
 
     /// Pins the region that has the byte at `address`, unless it is. Whether it is pinned; false also for addresses
@@ -118,7 +190,7 @@ impl<P: Provider> PinnedProvider<P> {
     /// Pins the region that starts at `start`, if there is a driver, the limit allows it and the driver does.
     fn pin_region(&self, start: usize) -> bool {
         let Some(first) = NonNull::new(std::ptr::with_exposed_provenance_mut(start)) else { return false };
-        let Some((context, bytes)) = self.table().begin_pinning(start, self.limit) else { return false };
+        let Some((context, bytes)) = self.table().begin_pinning(start) else { return false };
         // SAFETY: the provider below has mapped the region, readable and writable. It is unmapped by `unmap` only,
         // which ends the registration first; and while it is being pinned, it is not unmapped at all.
         let pinned = unsafe { context.register_host(first, bytes) };
@@ -143,13 +215,13 @@ impl<P: Provider> PinnedProvider<P> {
 impl Table {
     /// Marks a region as being pinned, and its bytes as pinned: how to ask the driver. `None` where it is not to be
     /// asked.
-    fn begin_pinning(&mut self, start: usize, limit: usize) -> Option<(Context, usize)> {
+    fn begin_pinning(&mut self, start: usize) -> Option<(Context, usize)> {
         let (context, region) = (self.context.clone()?, self.regions.get_mut(&start)?);
         let State::Plain = region.state else { return None };
         if region.refused == Some(Refusal::Driver) {
             return None;
         }
-        if self.statistics.pinned_bytes + region.bytes > limit {
+        if self.statistics.pinned_bytes + region.bytes > self.limit {
             self.statistics.refused_by_limit += u64::from(region.refused.is_none());
             region.refused = Some(Refusal::Limit);
             return None;
@@ -184,6 +256,41 @@ impl Table {
         false
     }
 
+    /// Takes all registrations out, which the caller ends. The regions count as being pinned meanwhile.
+    fn begin_detaching(&mut self) -> Vec<(usize, HostRegistration)> {
+        self.context = None;
+        let pinned = self.regions.iter_mut().filter(|(_, region)| matches!(region.state, State::Pinned(_)));
+        let taken = pinned.map(|(start, region)| (*start, std::mem::replace(&mut region.state, State::Pinning)));
+        let registration = |(start, state)| match state {
+            State::Pinned(registration) => Some((start, registration)),
+            _ => None,
+        };
+        taken.filter_map(registration).collect()
+    }
+
+    fn end_detaching(&mut self, start: usize, bytes: usize, ended: bool) {
+        self.statistics.pinned_bytes -= bytes;
+        let region = self.regions.get_mut(&start).filter(|region| matches!(region.state, State::Pinning));
+        // Else it was given back meanwhile, and left mapped.
+        let Some(region) = region else { return };
+        (region.state, region.copied) = (if ended { State::Plain } else { State::Stuck }, 0);
+    }
+
+    /// A region of so many bytes that the arena has given back and that is still registered.
+    fn take_kept(&mut self, bytes: usize) -> Option<MappedRegion> {
+        let at = self.kept.iter().position(|region| region.bytes() == bytes)?;
+        self.statistics.kept_regions -= 1;
+        let mapped = self.kept.swap_remove(at);
+        self.insert(&mapped, State::Stuck, Some(Refusal::Driver));
+        Some(mapped)
+    }
+
+    fn insert(&mut self, mapped: &MappedRegion, state: State, refused: Option<Refusal>) {
+        self.regions.insert(mapped.address(), Region { state, ..Region::new(mapped.bytes(), refused) });
+        self.statistics.regions += 1;
+        self.statistics.mapped_bytes += mapped.bytes();
+    }
+
     /// Forgets a region that is being given back: its state, if it was known.
     fn forget(&mut self, start: usize) -> Option<State> {
         let region = self.regions.remove(&start)?;
@@ -200,21 +307,21 @@ impl Table {
 }
 
 impl<P: Provider> Provider for PinnedProvider<P> {
-    /// Pinned, also while some regions are not.
+    /// Pinned, also while some regions are not; that of the provider below for sources, most of which are not.
     fn kind(&self) -> MemoryKind {
-        MemoryKind::Pinned
+        if self.sources { self.provider.kind() } else { MemoryKind::Pinned }
     }
 
     fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
-        let mapped = self.provider.map(bytes)?;
-        {
-            let table = &mut *self.table();
-            let region = Region { bytes: mapped.bytes(), state: State::Plain, refused: None };
-            table.regions.insert(mapped.address(), region);
-            table.statistics.regions += 1;
-            table.statistics.mapped_bytes += mapped.bytes();
+        let kept = self.table().take_kept(bytes);
+        if let Some(mapped) = kept {
+            return Ok(mapped);
         }
-        self.pin_region(mapped.address());
+        let mapped = self.provider.map(bytes)?;
+        self.table().insert(&mapped, State::Plain, None);
+        if !self.sources {
+            self.pin_region(mapped.address());
+        }
         Ok(mapped)
     }
 
@@ -223,7 +330,7 @@ impl<P: Provider> Provider for PinnedProvider<P> {
         let state = self.table().forget(mapped.address());
         let ended = match state {
             None | Some(State::Plain | State::Purging) => true,
-            Some(State::Pinning) => false,
+            Some(State::Pinning | State::Stuck) => false,
             Some(State::Pinned(registration)) => {
                 let ended = registration.end();
                 self.table().statistics.pinned_bytes -= mapped.bytes();
@@ -232,9 +339,16 @@ impl<P: Provider> Provider for PinnedProvider<P> {
         };
         if ended {
             self.provider.unmap(mapped);
+            return;
+        }
+        let mut table = self.table();
+        if self.sources {
+            // The device may still read from it, which harms nobody.
+            table.statistics.kept_regions += 1;
+            table.kept.push(mapped);
         } else {
             // The device may still write to it, so it stays mapped: nobody else may get these pages.
-            self.table().statistics.leaked_regions += 1;
+            table.statistics.leaked_regions += 1;
         }
     }
 

@@ -7,12 +7,13 @@ use std::time::Duration;
 use jni::objects::{JLongArray, JString};
 use jni::sys::{jint, jlong, jstring};
 use sluice_cuda::{CudaError, Driver, ErrorKind};
-use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Kind, Use};
+use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Kind, Pages, Use};
 
 use crate::arguments::{Call, number};
 use crate::error::{CallError, Reason};
 use crate::exports::native_methods;
 use crate::handles::HandleTable;
+use crate::memory::task_regions;
 use crate::writer::{WRITERS, options as codec_options};
 
 static GPUS: HandleTable<GpuAccelerator> = HandleTable::new();
@@ -75,8 +76,8 @@ fn open(
     kernels: JString<'_>,
     limits: JLongArray<'_>,
 ) -> Result<i64, CallError> {
-    let [[always, memory_limit, pinned_limit, least_bytes, timeout_millis, codec, level]] =
-        call.records::<7>(&limits, "a GPU")?[..]
+    let [[always, memory_limit, pinned_limit, pages_limit, least_bytes, timeout_millis, codec, level]] =
+        call.records::<8>(&limits, "a GPU")?[..]
     else {
         return Err(CallError::invalid("limits of more than one GPU"));
     };
@@ -89,6 +90,7 @@ fn open(
         kernels: Path::new(&kernels),
         memory_limit: Some(memory_limit).filter(|limit| *limit > 0),
         pinned_limit: number(pinned_limit, "limit on pinned memory")?,
+        pages: Some(Pages { regions: task_regions(), limit_bytes: number(pages_limit, "limit on pinned pages")? }),
         least_bytes: number(least_bytes, "least bytes of a batch")?,
         codec: codec_options(number(codec, "codec")?, number(level, "level")?)?,
         timeout: Duration::from_millis(number(timeout_millis, "timeout")?),

@@ -5,7 +5,10 @@ use std::sync::{Arc, OnceLock};
 use jni::objects::JLongArray;
 use jni::sys::{jboolean, jint, jlong, jstring};
 use sluice_engine::heap_bytes;
-use sluice_mem::{Arena, ArenaOptions, HostProvider, RegistrableProvider, Statistics, trace_file_of_environment};
+use sluice_gpu_mem::PinnedProvider;
+use sluice_mem::{
+    Arena, ArenaOptions, HostProvider, Provider, RegistrableProvider, Statistics, trace_file_of_environment,
+};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -34,8 +37,14 @@ pub(crate) fn arena() -> &'static Arc<Arena> {
     static ARENA: OnceLock<Arc<Arena>> = OnceLock::new();
     ARENA.get_or_init(|| {
         let options = ArenaOptions { trace: trace_file_of_environment(), ..ArenaOptions::with_limit(DEFAULT_LIMIT) };
-        Arena::with_provider(Arc::new(HostProvider::default()), &options)
+        Arena::with_provider(Arc::clone(task_regions()) as Arc<dyn Provider>, &options)
     })
+}
+
+/// The regions of [`arena`], in which the pages of map outputs lie: a GPU has those pinned that it copies from.
+pub(crate) fn task_regions() -> &'static Arc<PinnedProvider<HostProvider>> {
+    static REGIONS: OnceLock<Arc<PinnedProvider<HostProvider>>> = OnceLock::new();
+    REGIONS.get_or_init(|| Arc::new(PinnedProvider::for_sources(HostProvider::default())))
 }
 
 /// The regions of the [`receive_arena`]: a transport registers them with an RDMA device.

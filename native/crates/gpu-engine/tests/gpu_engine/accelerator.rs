@@ -8,8 +8,9 @@ use sluice_codec::{Codec, CodecOptions, EndMarkKey, FrameKey, Level, OutputId, S
 use sluice_cuda::{Driver, Wait};
 use sluice_cuda_sim::Simulator;
 use sluice_engine::{Accelerator, AcceleratorBatch, ChecksumAlgorithm, ErrorKind, MapOutputWriter, Page, Sealing};
-use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Kind, Use};
-use sluice_mem::Arena;
+use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Kind, Pages as GpuPages, Use};
+use sluice_gpu_mem::PinnedProvider;
+use sluice_mem::{Arena, ArenaOptions, HostProvider, Provider};
 use sluice_testkit::{Value, unsafe_row};
 
 use crate::setting::{Setting, module};
@@ -25,6 +26,7 @@ pub fn always() -> GpuOptions<'static> {
         kernels: Path::new(""),
         memory_limit: None,
         pinned_limit: 0,
+        pages: None,
         least_bytes: 1024,
         codec: FAST,
         timeout: Duration::from_secs(600),
@@ -386,6 +388,44 @@ fn several_threads_encode_at_a_time() {
     assert_eq!(counts.encoded_batches + counts.busy, 12, "{counts:?}");
     assert!(counts.encoded_batches > 0);
     drop(gpu);
+    setting.finish();
+}
+
+/// Pages from which much was copied are pinned, and their batches are the same; others count too. All of them are
+/// ordinary memory again when the accelerator has ended.
+#[test]
+fn pages_are_pinned_where_much_is_copied_from_them() {
+    let Some(setting) = Setting::new() else { return };
+    let regions = Arc::new(PinnedProvider::for_sources(HostProvider::default()));
+    let arena = Arena::with_provider(Arc::clone(&regions) as Arc<dyn Provider>, &ArenaOptions::with_limit(128 << 20));
+    let pages = GpuPages { regions: &regions, limit_bytes: 64 << 20 };
+    let gpu = setting.accelerator(&GpuOptions { pages: Some(pages), ..always() }).unwrap();
+    let rows = table(&[0, 6, 8], 300, 3, 0, 1);
+    let filled = page(&rows.rows, 8);
+    let used: usize = rows.rows.iter().map(|row| row.1.len()).sum();
+    let mut lease = arena.lease(filled.len()).unwrap();
+    lease.as_mut_slice()[..filled.len()].copy_from_slice(&filled);
+    let expected = rows.frames_of_cpu(FAST);
+    let encode = || {
+        let pages = [Page { memory: &lease.as_slice()[..filled.len()], used, entries: 300 }];
+        let batch = AcceleratorBatch { fields: 3, partitions: 3, pages: &pages, options: FAST, hash_rows: false };
+        let mut frames = Vec::new();
+        gpu.encode(&batch, &mut |frame| {
+            frames.push((frame.partition, frame.bytes.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+        assert!(frames == expected);
+        (gpu.counts().pinned_bytes, gpu.counts().unpinned_bytes)
+    };
+    let bytes = (used + 300 * 8) as u64;
+    assert_eq!(encode(), (0, bytes));
+    assert!(regions.copies(lease.as_ptr().addr(), 64 << 20), "what others have copied counts");
+    assert_eq!(encode(), (bytes, bytes));
+    assert_eq!(regions.statistics().pinned_bytes, 64 << 20);
+    drop(gpu);
+    assert_eq!((regions.statistics().pinned_bytes, regions.statistics().kept_regions), (0, 0));
+    drop(lease);
     setting.finish();
 }
 

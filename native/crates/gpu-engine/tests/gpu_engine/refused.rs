@@ -31,6 +31,7 @@ fn options(kernels: &Path) -> GpuOptions<'_> {
         device: None,
         kernels,
         memory_limit: Some(256 << 20),
+        pages: None,
         pinned_limit: 8 << 20,
         least_bytes: 1024,
         codec: CodecOptions { codec: Codec::Lz4, level: Level::Fast },

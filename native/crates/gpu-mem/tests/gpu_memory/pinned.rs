@@ -167,6 +167,75 @@ fn the_driver_is_called_without_a_lock_that_others_need() {
     assert_eq!((setting.registrations().0, setting.below.mapped_bytes()), (0, 0));
 }
 
+/// A provider of sources, with a driver.
+fn sources(settings: &str, limit: usize) -> Setting {
+    let below = Arc::new(FixedProvider::new(1 << 30));
+    let provider = Arc::new(PinnedProvider::for_sources(Arc::clone(&below)));
+    let setting = Setting { simulator: Simulator::start(settings), below, provider };
+    setting.provider.attach_within(context(&setting.simulator), limit);
+    setting
+}
+
+#[test]
+fn a_source_is_pinned_when_as_much_as_it_has_was_copied_from_it() {
+    let setting = sources("", SEGMENT_BYTES);
+    let provider = &setting.provider;
+    assert_eq!(provider.kind(), MemoryKind::Host);
+    let (first, second) = (setting.map(), setting.map());
+    let last = first.address() + SEGMENT_BYTES - 1;
+    assert!(!provider.copies(first.address(), SEGMENT_BYTES - 1) && setting.registrations() == (0, 0));
+    assert!(provider.copies(last, 1) && setting.registrations() == (1, 1));
+    assert!(provider.copies(last, usize::MAX) && setting.registrations() == (1, 1), "it is");
+    assert!(!provider.copies(second.address(), usize::MAX), "beyond the limit");
+    assert_eq!((provider.statistics().refused_by_limit, provider.statistics().pinned_bytes), (1, SEGMENT_BYTES));
+    for outside in [0, usize::MAX, first.address().min(second.address()) - 1] {
+        assert!(!provider.copies(outside, usize::MAX), "{outside:#x}");
+    }
+    provider.unmap(first);
+    assert_eq!((setting.registrations().0, setting.below.mapped_bytes()), (0, SEGMENT_BYTES));
+    assert!(provider.copies(second.address(), 1), "there is room now");
+    provider.detach();
+    assert_eq!((setting.registrations().0, provider.statistics().pinned_bytes), (0, 0));
+    assert!(!provider.copies(second.address(), usize::MAX), "nobody is attached");
+    provider.attach_within(context(&setting.simulator), SEGMENT_BYTES);
+    assert!(provider.copies(second.address(), 1));
+    provider.unmap(second);
+    let statistics = provider.statistics();
+    assert_eq!((setting.registrations().0, setting.below.mapped_bytes(), statistics.kept_regions), (0, 0, 0));
+}
+
+/// As when a device is lost: however many regions come and go afterwards, no more stay mapped than were pinned.
+#[test]
+fn a_source_whose_registration_does_not_end_is_given_out_again() {
+    for detached in [false, true] {
+        let setting = sources("", usize::MAX);
+        let (first, second) = (setting.map(), setting.map());
+        for region in [&first, &second] {
+            assert!(setting.provider.copies(region.address(), SEGMENT_BYTES));
+        }
+        context(&setting.simulator).lose("a test");
+        if detached {
+            setting.provider.detach();
+        }
+        let addresses = [first.address(), second.address()];
+        [first, second].into_iter().for_each(|region| setting.provider.unmap(region));
+        let statistics = setting.provider.statistics();
+        assert_eq!((statistics.kept_regions, statistics.pinned_bytes, statistics.leaked_regions), (2, 0, 0));
+        for _ in 0..3 {
+            let mut regions = [setting.map(), setting.map(), setting.map()];
+            regions.sort_by_key(|region| !addresses.contains(&region.address()));
+            assert!(regions[..2].iter().all(|region| addresses.contains(&region.address())), "{regions:?}");
+            let start = NonNull::new(std::ptr::with_exposed_provenance_mut(regions[0].address())).unwrap();
+            // SAFETY: a whole region that this test alone has.
+            assert!(!unsafe { setting.provider.purge(start, SEGMENT_BYTES) });
+            assert!(!setting.provider.copies(regions[0].address(), usize::MAX));
+            assert_eq!((setting.below.mapped_bytes(), setting.provider.statistics().regions), (3 * SEGMENT_BYTES, 3));
+            regions.into_iter().for_each(|region| setting.provider.unmap(region));
+            assert_eq!(setting.below.mapped_bytes(), 2 * SEGMENT_BYTES);
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "host memory")]
 fn a_gpus_memory_is_not_pinned() {

@@ -27,9 +27,9 @@ public final class NativeGpu {
 
   /** The names of the values of {@link #statistics}, in their order: the native library must have the same. */
   public static final List<String> STATISTICS = List.of(
-      "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "decodes", "sorts", "lanes_refused",
-      "too_small", "cpu_faster", "paused", "busy", "too_large", "checks_failed", "wrong_results", "codec_needed",
-      "no_memory", "not_taken", "device_failed", "device_lost");
+      "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "pinned_bytes", "unpinned_bytes", "decodes",
+      "sorts", "lanes_refused", "too_small", "cpu_faster", "paused", "busy", "too_large", "checks_failed",
+      "wrong_results", "codec_needed", "no_memory", "not_taken", "device_failed", "device_lost");
 
   private NativeGpu() {}
 
@@ -54,6 +54,7 @@ public final class NativeGpu {
    * @param always whether all batches go to the GPU that it takes; else those for which it is faster
    * @param memoryLimitBytes of the device's memory that is used; 0: an eighth of it, at most half of what is free
    * @param pinnedLimitBytes of the host's memory that is pinned: 4 MiB for each batch that is encoded at a time
+   * @param pagesLimitBytes of the arena's memory that is pinned, because pages are copied from it; 0: none
    * @param leastBytes batches of fewer bytes are not the GPU's
    * @param timeoutMillis a device that has not answered for so long is not used again by this process
    * @param codec of the map outputs, one of {@link NativeCore}'s: both ways are measured with it
@@ -62,17 +63,18 @@ public final class NativeGpu {
    * @throws NativeException when the native library is of another build
    */
   public static long open(String library, String device, String kernels, boolean always, long memoryLimitBytes,
-      long pinnedLimitBytes, long leastBytes, long timeoutMillis, int codec, int level) {
+      long pinnedLimitBytes, long pagesLimitBytes, long leastBytes, long timeoutMillis, int codec, int level) {
     String names = String.join(",", STATISTICS);
     if (!names.equals(statisticNames())) {
       throw new NativeException(NativeTransport.UNAVAILABLE, "the native library is of another build: its GPU has the "
           + "statistics " + statisticNames() + ", this jar expects " + names);
     }
-    long[] limits = {always ? 1 : 0, memoryLimitBytes, pinnedLimitBytes, leastBytes, timeoutMillis, codec, level};
+    long[] limits = {always ? 1 : 0, memoryLimitBytes, pinnedLimitBytes, pagesLimitBytes, leastBytes, timeoutMillis,
+        codec, level};
     return openWithin(library, device, kernels, limits);
   }
 
-  /** @param limits the last seven arguments of {@link #open}, in their order */
+  /** @param limits the last eight arguments of {@link #open}, in their order */
   private static native long openWithin(String library, String device, String kernels, long[] limits);
 
   /** One line for the log: device, driver, what is used of it. Null for a closed handle. */

@@ -33,7 +33,7 @@ class NativeGpuTest {
     assertEquals(NativeTransport.NOT_FOUND, NativeGpu.probe(absent, ""));
     assertTrue(NativeCore.lastErrorMessage().contains("no usable CUDA driver at " + absent),
         NativeCore.lastErrorMessage());
-    assertEquals(NativeTransport.NOT_FOUND, NativeGpu.open(absent, "0", folder.toString(), true, 0, 1, 1, 1000,
+    assertEquals(NativeTransport.NOT_FOUND, NativeGpu.open(absent, "0", folder.toString(), true, 0, 1, 0, 1, 1000,
         NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST));
   }
 

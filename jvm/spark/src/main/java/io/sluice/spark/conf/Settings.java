@@ -120,6 +120,7 @@ public record Settings(
         value(conf, SluiceSettings.GPU),
         value(conf, SluiceSettings.GPU_MEMORY_LIMIT),
         value(conf, SluiceSettings.GPU_PINNED_LIMIT),
+        value(conf, SluiceSettings.GPU_PAGES_LIMIT),
         value(conf, SluiceSettings.GPU_MIN_BATCH_BYTES),
         value(conf, SluiceSettings.GPU_TIMEOUT));
   }

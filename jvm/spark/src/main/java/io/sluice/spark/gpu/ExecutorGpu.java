@@ -34,6 +34,8 @@ public final class ExecutorGpu implements AutoCloseable {
     COUNTERS.put(Counter.GPU_ROW_BYTES, "encoded_bytes");
     COUNTERS.put(Counter.GPU_ENCODE_NANOS, "encode_nanos");
     COUNTERS.put(Counter.GPU_FRAMES_BY_CPU, "frames_by_cpu");
+    COUNTERS.put(Counter.GPU_PINNED_BYTES, "pinned_bytes");
+    COUNTERS.put(Counter.GPU_UNPINNED_BYTES, "unpinned_bytes");
     COUNTERS.put(Counter.GPU_TOO_SMALL, "too_small");
     COUNTERS.put(Counter.GPU_CPU_FASTER, "cpu_faster");
     COUNTERS.put(Counter.GPU_PAUSED, "paused");

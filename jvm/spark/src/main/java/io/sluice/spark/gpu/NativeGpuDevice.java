@@ -31,8 +31,8 @@ final class NativeGpuDevice implements GpuDevice {
     try (GpuKernels kernels = GpuKernels.unpack()) {
       return new NativeGpuDevice(NativeException.check(NativeGpu.open(library, address, kernels.folder(),
           settings.use() == GpuUse.ON, settings.memoryLimitBytes().orElse(0), settings.pinnedLimitBytes(),
-          settings.minBatchBytes(), settings.timeoutMillis(), blocks.codec().orElse(NativeCore.CODEC_NONE),
-          blocks.level())));
+          settings.pagesLimitBytes(), settings.minBatchBytes(), settings.timeoutMillis(),
+          blocks.codec().orElse(NativeCore.CODEC_NONE), blocks.level())));
     }
   }
 

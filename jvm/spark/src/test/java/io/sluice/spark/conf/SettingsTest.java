@@ -59,7 +59,7 @@ class SettingsTest {
     assertEquals(OptionalInt.of(NativeCore.CHECKSUM_ADLER32), settings.blocks().checksum());
     assertEquals("", settings.nativeLibrary());
     assertEquals(
-        new GpuSettings(GpuUse.OFF, OptionalLong.empty(), 32L << 20, 4L << 20, 30_000), settings.gpu());
+        new GpuSettings(GpuUse.OFF, OptionalLong.empty(), 32L << 20, 4L << 30, 4L << 20, 30_000), settings.gpu());
   }
 
   @ParameterizedTest
