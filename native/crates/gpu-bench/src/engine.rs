@@ -20,11 +20,12 @@ use sluice_mem::Arena;
 use crate::copies;
 use crate::figure::{Figure, Target};
 use crate::machine::Machine;
-use crate::rows::{Batch, FIELDS};
+use crate::rows::{Batch, ORDERS, TEXTS, Table};
 
 const GB: f64 = 1e9;
 const LIMIT: Duration = Duration::from_secs(120);
 const FAST: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Fast };
+const LZ4: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
 /// Values of a column that is measured by itself: a multiple of the packing's tile, as a frame has.
 const COLUMN: u32 = 1536;
 /// Bits of a packed value.
@@ -143,10 +144,11 @@ impl<'m> Bench<'m> {
 
     /// A batch is encoded and decoded, on the device.
     fn on_device(&self, bytes: usize, names: [&'static str; 2], targets: [Target; 2]) -> Result<[Figure; 2], String> {
-        let batch = Batch::of(bytes, self.sizes.partitions, 1);
+        let batch = Batch::of(&ORDERS, bytes, self.sizes.partitions, 1);
         let stream = self.stream();
         let pages = batch.pages();
-        let asked = GpuBatch { fields: FIELDS, partitions: batch.partitions, pages: &pages, hash_rows: false };
+        let asked =
+            GpuBatch { fields: batch.table.fields, partitions: batch.partitions, pages: &pages, hash_rows: false };
         let resident = ResidentBatch::new(&self.kernels, &stream, asked, FAST, long()).map_err(words)?;
         let encode = self.sizes.shortest(|| self.time_of(&stream, || resident.encode()))?;
         let frames = batch.frames_of_cpu(FAST);
@@ -268,7 +270,71 @@ impl<'m> Bench<'m> {
 
     /// Map tasks' batches from host to host, by one thread and by all, from ordinary and from pinned pages.
     fn host_to_host(&self) -> Result<Vec<Figure>, String> {
-        let bytes = self.sizes.batches[0];
+        let [cores, ordinary, pinned] = self.rates(&ORDERS, FAST)?;
+        let figure = |name, value, beside, target| Figure { name, unit: "GB/s of rows", value, beside, target };
+        let (one, all) =
+            (Some(("the encoder of one core", cores[0])), Some(("the encoders of as many cores", cores[1])));
+        Ok(vec![
+            figure("encode from host to host, one thread", ordinary[0], one, Target::None),
+            figure("the same, 16 threads", ordinary[1], all, Target::None),
+            figure("the same from pinned pages, one thread", pinned[0], one, Target::None),
+            figure("the same from pinned pages, 16 threads", pinned[1], all, Target::AtLeast(40.0)),
+            Figure {
+                name: "pinning of memory that is in use",
+                unit: "GB/s",
+                value: Some(self.pinning()?),
+                beside: None,
+                target: Target::None,
+            },
+        ])
+    }
+
+    /// How fast regions are pinned, each as long as an arena's.
+    fn pinning(&self) -> Result<f64, String> {
+        const REGION: usize = 64 << 20;
+        let bytes = self.sizes.column_bytes;
+        let mut memory = vec![1u8; bytes];
+        let begun = Instant::now();
+        let mut pinned = Vec::new();
+        for region in memory.chunks_mut(REGION) {
+            // SAFETY: the memory is there until all registrations have ended, or for ever.
+            let registration =
+                unsafe { self.context().register_host(NonNull::from(&mut *region).cast(), region.len()) };
+            match registration {
+                Ok(registration) => pinned.push(registration),
+                Err(why) => {
+                    std::mem::forget((memory, pinned));
+                    return Err(words(why));
+                }
+            }
+        }
+        let took = begun.elapsed();
+        if !pinned.into_iter().all(HostRegistration::end) {
+            std::mem::forget(memory);
+            return Err("pinned memory could not be given back".into());
+        }
+        Ok(bytes as f64 / took.as_secs_f64() / GB)
+    }
+
+    /// The same with texts, for which a codec is asked or not.
+    fn texts(&self) -> Result<Vec<Figure>, String> {
+        let (plain, lz4) = (self.rates(&TEXTS, FAST)?, self.rates(&TEXTS, LZ4)?);
+        let figure = |name, rates: &[[Option<f64>; 2]; 3]| Figure {
+            name,
+            unit: "GB/s of rows",
+            value: rates[2][1],
+            beside: Some(("the encoders of as many cores", rates[0][1])),
+            target: Target::None,
+        };
+        Ok(vec![
+            figure("encode of texts without a codec, pinned pages, 16 threads", &plain),
+            figure("encode of texts with LZ4, pinned pages, 16 threads", &lz4),
+        ])
+    }
+
+    /// GB/s of rows by one thread and by all of them: of the cores, of the GPU from ordinary pages, and from pinned
+    /// ones.
+    fn rates(&self, table: &'static Table, codec: CodecOptions) -> Result<[[Option<f64>; 2]; 3], String> {
         let options = GpuOptions {
             used: Use::Always,
             device: None,
@@ -277,43 +343,32 @@ impl<'m> Bench<'m> {
             pages: None,
             pinned_limit: self.sizes.threads * (4 << 20),
             least_bytes: 1,
-            codec: FAST,
+            codec,
             timeout: LIMIT,
         };
         let engine = GpuEngine::of(self.context(), &self.arena, &self.module, long()).map_err(words)?;
         let accelerator = GpuAccelerator::of(engine, 0, &options).map_err(words)?;
-        let make = |thread: usize| Batch::of(bytes, self.sizes.partitions, thread as u64);
+        let make = |thread: usize| Batch::of(table, self.sizes.batches[0], self.sizes.partitions, thread as u64);
         let mut batches: Vec<Batch> = (0..self.sizes.threads).map(make).collect();
         let expected: Vec<usize> =
-            batches.iter().map(|batch| batch.frames_of_cpu(FAST).iter().map(Vec::len).sum()).collect();
+            batches.iter().map(|batch| batch.frames_of_cpu(codec).iter().map(Vec::len).sum()).collect();
         let rate = |batches: &[Batch], by: &(dyn Fn(&Batch) -> Result<Option<usize>, String> + Sync)| {
             let turns = self.sizes.turns * 2;
             let time = self.sizes.shortest(|| in_threads(batches, turns, by, &expected))?;
             let bytes: usize = batches.iter().map(Batch::row_bytes).sum();
             Ok::<_, String>(Some(bytes as f64 * f64::from(turns) / time.as_secs_f64() / GB))
         };
-        let by_gpu = |batch: &Batch| encode_by(&accelerator, batch).map(Some);
-        let by_core = |batch: &Batch| encode_by_core(batch).map(|()| None);
+        let by_gpu = |batch: &Batch| encode_by(&accelerator, batch, codec).map(Some);
+        let by_core = |batch: &Batch| encode_by_core(batch, codec).map(|()| None);
         let cores = [rate(&batches[..1], &by_core)?, rate(&batches, &by_core)?];
         let ordinary = [rate(&batches[..1], &by_gpu)?, rate(&batches, &by_gpu)?];
-        let pinned = {
-            let registrations = pin(self.context(), &mut batches)?;
-            let rates = [rate(&batches[..1], &by_gpu)?, rate(&batches, &by_gpu)?];
-            if !registrations.into_iter().all(HostRegistration::end) {
-                std::mem::forget(batches);
-                return Err("pinned memory could not be given back".into());
-            }
-            rates
-        };
-        let figure = |name, value, beside, target| Figure { name, unit: "GB/s of rows", value, beside, target };
-        let (one, all) =
-            (Some(("the encoder of one core", cores[0])), Some(("the encoders of as many cores", cores[1])));
-        Ok(vec![
-            figure("encode from host to host, one thread", ordinary[0], one, Target::None),
-            figure("the same, 16 threads", ordinary[1], all, Target::AtLeast(40.0)),
-            figure("the same from pinned pages, one thread", pinned[0], one, Target::None),
-            figure("the same from pinned pages, 16 threads", pinned[1], all, Target::AtLeast(40.0)),
-        ])
+        let registrations = pin(self.context(), &mut batches)?;
+        let pinned = [rate(&batches[..1], &by_gpu)?, rate(&batches, &by_gpu)?];
+        if !registrations.into_iter().all(HostRegistration::end) {
+            std::mem::forget(batches);
+            return Err("pinned memory could not be given back".into());
+        }
+        Ok([cores, ordinary, pinned])
     }
 }
 
@@ -329,13 +384,13 @@ fn pin(context: &Context, batches: &mut [Batch]) -> Result<Vec<HostRegistration>
 }
 
 /// Bytes of the batch's frames, each of which is copied once, as a map output does.
-fn encode_by(accelerator: &GpuAccelerator, batch: &Batch) -> Result<usize, String> {
+fn encode_by(accelerator: &GpuAccelerator, batch: &Batch, options: CodecOptions) -> Result<usize, String> {
     let pages = batch.pages();
     let asked = AcceleratorBatch {
-        fields: FIELDS,
+        fields: batch.table.fields,
         partitions: batch.partitions,
         pages: &pages,
-        options: FAST,
+        options,
         hash_rows: false,
     };
     thread_local!(static RUN: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) });
@@ -351,10 +406,10 @@ fn encode_by(accelerator: &GpuAccelerator, batch: &Batch) -> Result<usize, Strin
 }
 
 /// As a map output does it without an accelerator.
-fn encode_by_core(batch: &Batch) -> Result<(), String> {
+fn encode_by_core(batch: &Batch, options: CodecOptions) -> Result<(), String> {
     let arena = Arena::host(batch.row_bytes() * 4 + (64 << 20));
-    let writer = MapOutputWriter::new(arena, batch.partitions, FAST).map_err(words)?;
-    writer.encode(0, FIELDS, &batch.pages()).map(drop).map_err(words)
+    let writer = MapOutputWriter::new(arena, batch.partitions, options).map_err(words)?;
+    writer.encode(0, batch.table.fields, &batch.pages()).map(drop).map_err(words)
 }
 
 /// The time in which each batch is encoded so many times by a thread of its own, after one time that does not count.
@@ -411,6 +466,8 @@ pub(crate) enum Part {
     Sort,
     /// Encode from host to host.
     Host,
+    /// The same of texts, with and without LZ4.
+    Texts,
 }
 
 /// Measures all, or a part. `kernels`: a folder of `tools/gpu-kernels`; for the simulated driver a module of kernels for the host.
@@ -445,6 +502,9 @@ pub(crate) fn measure(
     }
     if asked(Part::Host) {
         figures.extend(bench.host_to_host()?);
+    }
+    if asked(Part::Texts) {
+        figures.extend(bench.texts()?);
     }
     let mistakes = machine.simulator.as_ref().map(|simulator| simulator.violations()).unwrap_or_default();
     if !mistakes.is_empty() {

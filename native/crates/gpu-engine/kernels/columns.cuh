@@ -4,8 +4,6 @@
 #include "column_encode.cuh"
 #include "vars.cuh"
 
-DEVICE u32* item_of(const EncodeJob& job, u32 f, u32 item) { return job.item_bytes + (u64)f * items_of(job) + item; }
-
 __device__ inline void encode_word_column(const EncodeJob& job, Dictionary& d, u32 f, const Frame& frame, u32 w) {
   u8* out = encoded_column_of(job, f, frame, w);
   u32 bytes = encode_column(d, column_of(job, f, frame, w), frame.rows, out);

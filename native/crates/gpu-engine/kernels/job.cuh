@@ -42,6 +42,13 @@ struct Summary {
   u64 bytes;  // of all frames
 };
 
+// General codecs (`codec` of a job). The bytes that others than LZ4 would get are left to the CPU.
+#define CODEC_NONE 0u
+#define CODEC_LZ4 1u
+#define CODEC_OTHER 2u
+
+// `plain`: frames have rows as they are. `probe_sixteenths`: a body is compressed if no more than so many sixteenths of
+// its first bytes come out.
 struct EncodeJob {
   const u8* rows;
   // Row offset in the page (low half) and partition (high half); those of a page in reverse order, as in the page.
@@ -69,12 +76,13 @@ struct EncodeJob {
   u8* output;
   Summary* summary;
   const u32* crc_tables;
-  u32 row_count, page_count, partitions, fields, words, most_frames, codec, plain, hash_rows, unused;
+  u32 row_count, page_count, partitions, fields, words, most_frames, codec, plain, hash_rows, probe_sixteenths;
 };
 
 // Items of a frame's payload behind the kinds, in this order: columns; the lengths of the tails; the tails; the var
 // data of each field.
 DEVICE u32 items_of(const EncodeJob& job) { return job.words + 2 + job.fields; }
+DEVICE u32* item_of(const EncodeJob& job, u32 f, u32 item) { return job.item_bytes + (u64)f * items_of(job) + item; }
 DEVICE u32 stride_of(u32 rows) { return (rows + 7) / 8 * 8; }
 DEVICE u32 bitset_words(const EncodeJob& job) { return job.words - job.fields; }
 

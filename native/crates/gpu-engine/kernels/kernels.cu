@@ -4,6 +4,7 @@
 #include "decode.cuh"
 #include "entries.cuh"
 #include "gather.cuh"
+#include "lz4.cuh"
 #include "measured.cuh"
 #include "predict.cuh"
 #include "radix.cuh"

@@ -21,6 +21,8 @@ typedef unsigned char u8;
 // Orders memory among a warp's threads; ballots and shuffles do not.
 #define WARP_BARRIER() __syncwarp()
 #define BALLOT(bit) __ballot_sync(0xffffffffu, bit)
+#define MATCH_ANY(value) __match_any_sync(0xffffffffu, value)
+#define SHUFFLE(value, from) __shfl_sync(0xffffffffu, value, from)
 #define SHUFFLE_XOR(value, distance) __shfl_xor_sync(0xffffffffu, value, distance)
 #define SHUFFLE_UP(value, distance) __shfl_up_sync(0xffffffffu, value, distance)
 #else

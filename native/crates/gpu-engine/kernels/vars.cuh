@@ -67,7 +67,7 @@ DEVICE bool has_padding(const EncodeJob& job, u32 row, const Slot& slot) {
 }
 
 // Puts the mode and the bytes of a frame's rows, of row i `bytes[i]` at `at[i]` of the row, both in shared memory,
-// where the thread of each row has put them. How many bytes that is; none if a general codec has to look at them.
+// where the thread of each row has put them. How many bytes that is; none if the CPU has to look at them.
 __device__ inline u32 put_bytes(const EncodeJob& job, u32 f, const Frame& frame, u32 mode, const u32* at, u32* bytes,
                                 u8* out) {
   u32 all = 0;
@@ -78,7 +78,7 @@ __device__ inline u32 put_bytes(const EncodeJob& job, u32 f, const Frame& frame,
     all += total;
   }
   BARRIER();
-  if (job.codec && all >= FEWEST_CODEC_BYTES) {
+  if (job.codec == CODEC_OTHER && all >= FEWEST_CODEC_BYTES) {
     if (threadIdx.x == 0) atomicOr(&job.frames[f].codec, 1u);
     return 0;
   }

@@ -6,7 +6,10 @@ use sluice_engine::Page;
 use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
-use crate::encode_job::{BAD_ENTRY, BATCH_MEMORY, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG, Shape, Summary};
+use crate::encode_job::{
+    BAD_ENTRY, BATCH_MEMORY, CODEC_LZ4, CODEC_NONE, CODEC_OTHER, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG,
+    Shape, Summary,
+};
 use crate::encode_scratch::EncodeScratch;
 use crate::kernels::Kernels;
 use crate::radix::{KeyArrays, RadixArrays, scan, sort_by_digit};
@@ -183,7 +186,12 @@ impl Placed {
         let (places, layout) = shape.lay_out()?;
         let lease = layout.lease(stream, BATCH_MEMORY, wait)?;
         let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
-        job.codec = (options.codec != Codec::None).into();
+        job.codec = match options.codec {
+            Codec::None => CODEC_NONE,
+            Codec::Lz4 => CODEC_LZ4,
+            _ => CODEC_OTHER,
+        };
+        job.probe_sixteenths = if options.level == Level::Small { 15 } else { 12 };
         job.plain = (options.level == Level::Plain).into();
         job.hash_rows = batch.hash_rows.into();
         let radix = places.radix.in_lease(lease.address());
@@ -287,6 +295,9 @@ pub(crate) unsafe fn submit(
             start!(stream, &kernels.predict_fields, per_frame, *job)?;
             let vars = kernels.blocks_for(frames * (u64::from(job.fields) + 1));
             start!(stream, &kernels.encode_vars, vars, *job)?;
+            if job.codec == CODEC_LZ4 {
+                start!(stream, &kernels.compress_vars, vars, *job)?;
+            }
             let columns = kernels.blocks_for(frames * (u64::from(job.fields) + u64::from(job.words) + 1));
             start!(stream, &kernels.encode_columns, columns, *job)?;
         }

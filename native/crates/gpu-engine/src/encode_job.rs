@@ -18,6 +18,11 @@ const VAR_ROOM: usize = 64;
 /// What a batch may have too much of.
 pub(crate) const BATCH_MEMORY: &str = "the memory that a batch needs";
 
+/// What [`EncodeJob::codec`] says.
+pub(crate) const CODEC_NONE: u32 = 0;
+pub(crate) const CODEC_LZ4: u32 = 1;
+pub(crate) const CODEC_OTHER: u32 = 2;
+
 pub(crate) const BAD_ENTRY: u32 = 1;
 pub(crate) const ROW_TOO_LONG: u32 = 2;
 
@@ -96,7 +101,7 @@ pub(crate) struct EncodeJob {
     pub(crate) codec: u32,
     pub(crate) plain: u32,
     pub(crate) hash_rows: u32,
-    pub(crate) unused: u32,
+    pub(crate) probe_sixteenths: u32,
 }
 
 // SAFETY: the same members as the kernels' structure, in the same order, all aligned to their size.
@@ -247,7 +252,7 @@ impl JobPlaces {
             codec: 0,
             plain: 0,
             hash_rows: 0,
-            unused: 0,
+            probe_sixteenths: 0,
         }
     }
 }

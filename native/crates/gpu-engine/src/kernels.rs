@@ -35,6 +35,7 @@ kernels! {
     gather_words,
     predict_fields,
     encode_vars,
+    compress_vars,
     encode_columns,
     lay_out_frames,
     put_frames,

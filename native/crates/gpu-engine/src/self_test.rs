@@ -30,7 +30,7 @@ struct Trial {
 }
 
 /// Together they need each kernel and each way to encode.
-const TRIALS: [Trial; 3] = [
+const TRIALS: [Trial; 4] = [
     // About 6,000 rows: frames of many rows, with each encoding of columns.
     Trial {
         row_bytes: 700_000,
@@ -45,8 +45,16 @@ const TRIALS: [Trial; 3] = [
         row_bytes: 36_000,
         partitions: 70_000,
         page_rows: 200,
-        options: CodecOptions { codec: Codec::Lz4, level: Level::Fast },
+        options: CodecOptions { codec: Codec::Zstd, level: Level::Fast },
         hash_rows: true,
+    },
+    // Long values that are compressed: bodies with more and with fewer bytes than are tried first.
+    Trial {
+        row_bytes: 90_000,
+        partitions: 2,
+        page_rows: usize::MAX,
+        options: CodecOptions { codec: Codec::Lz4, level: Level::Small },
+        hash_rows: false,
     },
     // Rows as they are, of several pages.
     Trial {

@@ -72,6 +72,7 @@ EXPORT(write_frames);
 EXPORT(gather_words);
 EXPORT(predict_fields);
 EXPORT(encode_vars);
+EXPORT(compress_vars);
 EXPORT(encode_columns);
 EXPORT(lay_out_frames);
 EXPORT(put_frames);

@@ -287,6 +287,14 @@ static u32 ballot(bool bit, u32 site) {
   return all;
 }
 
+static u32 match_any(u32 value, u32 site) {
+  u32 me = current, turn = fibers[me].turn++ % 2, all = 0;
+  values[turn][me] = value;
+  wait(AT_WARP, site);
+  for (u32 i = 0; i < 32; i++) all |= (u32)(values[turn][me / 32 * 32 + i] == value) << i;
+  return all;
+}
+
 template <class T>
 T shuffle_up(T value, u32 distance, u32 site) {
   u32 me = current;
@@ -312,6 +320,8 @@ T shuffle_up(T value, u32 distance, u32 site) {
 #define QUIET_WARP_BARRIER() sim::warp_barrier(SIM_SITE("quiet"))
 #define WARP_BARRIER() sim::warp_barrier(SIM_SITE("warp barrier"))
 #define BALLOT(bit) sim::ballot(bit, SIM_SITE("exchange"))
+#define MATCH_ANY(value) sim::match_any(value, SIM_SITE("exchange"))
+#define SHUFFLE(value, from) sim::exchange(value, sim::current / 32 * 32 + (from), SIM_SITE("exchange"))
 #define SHUFFLE_XOR(value, distance) sim::exchange(value, sim::current ^ (distance), SIM_SITE("exchange"))
 #define SHUFFLE_UP(value, distance) sim::shuffle_up(value, distance, SIM_SITE("exchange"))
 
@@ -345,6 +355,7 @@ T atomicMin(T* at, T value) {
   if (value < old) *at = value;
   return old;
 }
+static inline int __clz(int v) { return v ? __builtin_clz(v) : 32; }
 static inline int __clzll(i64 v) { return v ? __builtin_clzll(v) : 64; }
 static inline int __popcll(u64 v) { return __builtin_popcountll(v); }
 static inline int __popc(u32 v) { return __builtin_popcount(v); }

@@ -10,7 +10,7 @@ use sluice_testkit::{Value, bench_table, incompressible, lineitem, unsafe_row};
 use crate::setting::{Setting, long};
 use crate::tables::{FAST, KINDS, Row, Rows, page, table};
 
-fn cases(few: u32, many: u32) -> ProptestConfig {
+pub fn cases(few: u32, many: u32) -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(if long_tests() { many } else { few }) }
 }
 
@@ -98,9 +98,10 @@ fn what_the_kernels_do_not_take_is_declined() {
     setting.finish();
 }
 
-/// Frames with long values go to a general codec, on the CPU, and lie between those of the GPU.
+/// Long values are compressed by the GPU with LZ4. With another codec their frames are made by the CPU, and lie between
+/// those of the GPU.
 #[test]
-fn frames_for_a_general_codec_are_made_by_the_cpu() {
+fn frames_for_another_codec_than_lz4_are_made_by_the_cpu() {
     let Some(setting) = Setting::new() else { return };
     for codec in [Codec::Lz4, Codec::Zstd, Codec::Snappy] {
         for level in [Level::Fast, Level::Small] {
@@ -118,7 +119,7 @@ fn frames_for_a_general_codec_are_made_by_the_cpu() {
             let made = rows.encode(&setting, options).unwrap();
             let by_cpu: Vec<u32> =
                 made.frames.iter().filter(|frame| frame.by_cpu).map(|frame| frame.partition).collect();
-            assert_eq!(by_cpu, [1, 4, 6]);
+            assert_eq!(by_cpu, if codec == Codec::Lz4 { vec![] } else { vec![1, 4, 6] });
         }
     }
     let plain = CodecOptions { codec: Codec::Lz4, level: Level::Plain };

@@ -12,6 +12,7 @@ mod decode;
 mod encode;
 mod engine;
 mod faults;
+mod lz4;
 mod many;
 mod orders;
 mod refused;
