@@ -9,7 +9,8 @@ typedef unsigned char u8;
 #define DEVICE __device__ __forceinline__
 // A function of many uses: code once, not at each of them.
 #define ONCE __device__ __noinline__
-#define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
+#define KERNEL_OF(threads) extern "C" __global__ void __launch_bounds__(threads)
+#define KERNEL KERNEL_OF(THREADS)
 // Shared memory of a block.
 #define SHARED(type, name) __shared__ type name
 #define SHARED_ARRAY(type, name, count) __shared__ type name[count]
@@ -29,7 +30,7 @@ typedef unsigned char u8;
 #include "host/shim.h"
 #endif
 
-// Threads of every block.
+// Threads of every block, unless a kernel says otherwise.
 #define THREADS 256
 #define WARPS (THREADS / 32)
 

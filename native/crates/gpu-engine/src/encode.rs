@@ -22,6 +22,7 @@ const MOST_WORDS: usize = 1024;
 const PAGE_ALIGN: usize = 16;
 const THREADS: usize = 256;
 const WARPS: u64 = 8;
+const WARP: u32 = 32;
 
 /// Rows in pages, as a map task's writer makes them.
 #[derive(Debug, Clone, Copy)]
@@ -296,7 +297,7 @@ pub(crate) unsafe fn submit(
             let vars = kernels.blocks_for(frames * (u64::from(job.fields) + 1));
             start!(stream, &kernels.encode_vars, vars, *job)?;
             if job.codec == CODEC_LZ4 {
-                start!(stream, &kernels.compress_vars, vars, *job)?;
+                start!(stream, &kernels.compress_vars, vars; WARP, *job)?;
             }
             let columns = kernels.blocks_for(frames * (u64::from(job.fields) + u64::from(job.words) + 1));
             start!(stream, &kernels.encode_columns, columns, *job)?;

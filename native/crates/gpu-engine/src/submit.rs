@@ -6,8 +6,8 @@ use sluice_cuda::{DeviceAddress, ErrorKind, Kernel, Launch, Stream, Wait};
 
 use crate::declined::Declined;
 
-/// Threads of every block.
-const THREADS: u32 = 256;
+/// Threads of a block, as most kernels have them.
+pub(crate) const THREADS: u32 = 256;
 
 /// A value that kernels take as a parameter.
 ///
@@ -19,28 +19,37 @@ unsafe impl Parameter for u64 {}
 // SAFETY: `u32`.
 unsafe impl Parameter for u32 {}
 
-/// Starts a kernel with so many blocks.
+/// Starts a kernel with so many blocks of so many threads.
 ///
 /// # Safety
 /// The parameters are the kernel's, and as it needs them until the stream's work is done.
 pub(crate) unsafe fn launch(
     stream: &Stream,
     kernel: &Kernel,
-    blocks: u64,
+    (blocks, threads): (u64, u32),
     parameters: &mut [*mut c_void],
 ) -> Result<(), Declined> {
     let blocks = u32::try_from(blocks).map_err(|_| Declined::TooLarge("blocks of a launch"))?;
     // SAFETY: the caller's promise.
-    unsafe { stream.launch(kernel, Launch::linear(blocks, THREADS), parameters)? };
+    unsafe { stream.launch(kernel, Launch::linear(blocks, threads), parameters)? };
     Ok(())
 }
 
 /// Starts a kernel with values as its parameters, which the driver copies before the call returns. To be called in
-/// `unsafe`, with the promise of [`launch`].
+/// `unsafe`, with the promise of [`launch`]. Blocks have [`THREADS`] threads, unless others are named behind a
+/// semicolon.
 macro_rules! start {
     ($stream:expr, $kernel:expr, $blocks:expr, $($value:expr),+) => {
         // The values are temporaries of this one expression, so they are there during the call.
-        $crate::submit::launch($stream, $kernel, $blocks, &mut [$($crate::submit::parameter(&mut { $value })),+])
+        start!($stream, $kernel, $blocks; $crate::submit::THREADS, $($value),+)
+    };
+    ($stream:expr, $kernel:expr, $blocks:expr; $threads:expr, $($value:expr),+) => {
+        $crate::submit::launch(
+            $stream,
+            $kernel,
+            ($blocks, $threads),
+            &mut [$($crate::submit::parameter(&mut { $value })),+],
+        )
     };
 }
 pub(crate) use start;

@@ -24,6 +24,7 @@ typedef unsigned char u8;
 
 #define DEVICE inline
 #define ONCE inline
+#define KERNEL_OF(threads) static void
 #define KERNEL static void
 #define __global__
 #define __device__
