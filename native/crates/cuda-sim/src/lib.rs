@@ -35,6 +35,7 @@ mod config;
 mod control;
 mod driver;
 mod faults;
+mod host_kernels;
 mod image;
 mod kernel;
 mod long_tests;
@@ -47,6 +48,7 @@ mod status;
 mod work;
 
 pub use checkout::checkout;
+pub use host_kernels::compile_kernels;
 pub use kernel::{Kernel, KernelCall};
 pub use long_tests::long_tests;
 pub use simulator::{Counts, Simulator, Step};

@@ -269,8 +269,8 @@ impl<'m> Bench<'m> {
     }
 
     /// Map tasks' batches from host to host, by one thread and by all, from ordinary and from pinned pages.
-    fn host_to_host(&self) -> Result<Vec<Figure>, String> {
-        let [cores, ordinary, pinned] = self.rates(&ORDERS, FAST)?;
+    fn host_to_host(&self, accelerator: &GpuAccelerator) -> Result<Vec<Figure>, String> {
+        let [cores, ordinary, pinned] = self.rates(accelerator, &ORDERS, FAST)?;
         let figure = |name, value, beside, target| Figure { name, unit: "GB/s of rows", value, beside, target };
         let (one, all) =
             (Some(("the encoder of one core", cores[0])), Some(("the encoders of as many cores", cores[1])));
@@ -317,8 +317,8 @@ impl<'m> Bench<'m> {
     }
 
     /// The same with texts, for which a codec is asked or not.
-    fn texts(&self) -> Result<Vec<Figure>, String> {
-        let (plain, lz4) = (self.rates(&TEXTS, FAST)?, self.rates(&TEXTS, LZ4)?);
+    fn texts(&self, accelerator: &GpuAccelerator) -> Result<Vec<Figure>, String> {
+        let (plain, lz4) = (self.rates(accelerator, &TEXTS, FAST)?, self.rates(accelerator, &TEXTS, LZ4)?);
         let figure = |name, rates: &[[Option<f64>; 2]; 3]| Figure {
             name,
             unit: "GB/s of rows",
@@ -332,9 +332,8 @@ impl<'m> Bench<'m> {
         ])
     }
 
-    /// GB/s of rows by one thread and by all of them: of the cores, of the GPU from ordinary pages, and from pinned
-    /// ones.
-    fn rates(&self, table: &'static Table, codec: CodecOptions) -> Result<[[Option<f64>; 2]; 3], String> {
+    /// What takes all batches, as many at a time as there are threads.
+    fn accelerator(&self) -> Result<GpuAccelerator, String> {
         let options = GpuOptions {
             used: Use::Always,
             device: None,
@@ -343,11 +342,21 @@ impl<'m> Bench<'m> {
             pages: None,
             pinned_limit: self.sizes.threads * (4 << 20),
             least_bytes: 1,
-            codec,
+            codec: FAST,
             timeout: LIMIT,
         };
         let engine = GpuEngine::of(self.context(), &self.arena, &self.module, long()).map_err(words)?;
-        let accelerator = GpuAccelerator::of(engine, 0, &options).map_err(words)?;
+        GpuAccelerator::of(engine, 0, &options).map_err(words)
+    }
+
+    /// GB/s of rows by one thread and by all of them: of the cores, of the GPU from ordinary pages, and from pinned
+    /// ones.
+    fn rates(
+        &self,
+        accelerator: &GpuAccelerator,
+        table: &'static Table,
+        codec: CodecOptions,
+    ) -> Result<[[Option<f64>; 2]; 3], String> {
         let make = |thread: usize| Batch::of(table, self.sizes.batches[0], self.sizes.partitions, thread as u64);
         let mut batches: Vec<Batch> = (0..self.sizes.threads).map(make).collect();
         let expected: Vec<usize> =
@@ -358,7 +367,7 @@ impl<'m> Bench<'m> {
             let bytes: usize = batches.iter().map(Batch::row_bytes).sum();
             Ok::<_, String>(Some(bytes as f64 * f64::from(turns) / time.as_secs_f64() / GB))
         };
-        let by_gpu = |batch: &Batch| encode_by(&accelerator, batch, codec).map(Some);
+        let by_gpu = |batch: &Batch| encode_by(accelerator, batch, codec).map(Some);
         let by_core = |batch: &Batch| encode_by_core(batch, codec).map(|()| None);
         let cores = [rate(&batches[..1], &by_core)?, rate(&batches, &by_core)?];
         let ordinary = [rate(&batches[..1], &by_gpu)?, rate(&batches, &by_gpu)?];
@@ -500,11 +509,14 @@ pub(crate) fn measure(
     if asked(Part::Sort) {
         figures.extend(bench.sorts()?);
     }
-    if asked(Part::Host) {
-        figures.extend(bench.host_to_host()?);
-    }
-    if asked(Part::Texts) {
-        figures.extend(bench.texts()?);
+    if asked(Part::Host) || asked(Part::Texts) {
+        let accelerator = bench.accelerator()?;
+        if asked(Part::Host) {
+            figures.extend(bench.host_to_host(&accelerator)?);
+        }
+        if asked(Part::Texts) {
+            figures.extend(bench.texts(&accelerator)?);
+        }
     }
     let mistakes = machine.simulator.as_ref().map(|simulator| simulator.violations()).unwrap_or_default();
     if !mistakes.is_empty() {
@@ -514,4 +526,54 @@ pub(crate) fn measure(
         figures.iter_mut().for_each(Figure::without_times);
     }
     Ok(figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_cuda_sim::compile_kernels;
+
+    const FIGURES: [&str; 17] = [
+        "copy within the device, read and written",
+        "statistics of columns, bytes read",
+        "packing to 20 bits, bytes read and written",
+        "unpacking of 20 bits, bytes read and written",
+        "checksums of 64 KiB each",
+        "encode on the device, a batch of 16 MiB",
+        "decode on the device, the same",
+        "encode on the device, 512 MiB",
+        "decode on the device, 512 MiB",
+        "sort of 10 million pairs on the device",
+        "sort of 10 million pairs from host to host, pinned",
+        "the same, not pinned",
+        "encode from host to host, one thread",
+        "the same, 16 threads",
+        "the same from pinned pages, one thread",
+        "the same from pinned pages, 16 threads",
+        "pinning of memory that is in use",
+    ];
+    const TEXTS: [&str; 2] = [
+        "encode of texts without a codec, pinned pages, 16 threads",
+        "encode of texts with LZ4, pinned pages, 16 threads",
+    ];
+
+    /// What is made is compared with the CPU's by the measurement itself.
+    #[test]
+    fn simulated_figures_are_all_there_and_none_has_a_time() {
+        let Some(kernels) = compile_kernels(&std::env::temp_dir(), "figures", &[]).expect("compiled") else { return };
+        let machine = Machine::simulated(4).expect("made");
+        let small = Sizes { batches: [6000, 9000], pairs: 300, column_bytes: 30_000, ..Sizes::of(&machine) };
+        let figures = measure(&machine, &kernels, small, None).expect("measured");
+        let names: Vec<&str> = figures.iter().map(|figure| figure.name).collect();
+        assert_eq!(names, [&FIGURES[..], &TEXTS[..]].concat());
+        assert!(figures.iter().all(|figure| figure.value.is_none()));
+        assert_eq!(machine.simulator.as_ref().map(|simulator| simulator.counts().allocations), Some(0));
+        let sorts = measure(&machine, &kernels, small, Some(Part::Sort)).expect("measured");
+        assert_eq!(
+            sorts.iter().map(|figure| figure.name).collect::<Vec<_>>(),
+            [FIGURES[0], FIGURES[9], FIGURES[10], FIGURES[11]]
+        );
+        let none = measure(&machine, Path::new("absent"), small, None).expect_err("no kernels");
+        assert!(none.contains("absent"), "{none}");
+    }
 }

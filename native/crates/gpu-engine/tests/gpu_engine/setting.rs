@@ -1,16 +1,26 @@
 //! A simulated machine with the kernels, compiled for the host.
 
 use sluice_cuda::{Context, Driver, Launch, Module, Wait, Waited};
-use sluice_cuda_sim::{Simulator, checkout};
+use sluice_cuda_sim::{Simulator, compile_kernels};
 use sluice_gpu_engine::{Declined, GpuAccelerator, GpuEngine, GpuOptions, Kernels, image_for};
 use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Names a compiled module, so that a test's child process need not compile it again.
 pub const MODULE: &str = "SLUICE_GPU_KERNELS_MODULE";
+
+/// Cargo's, or the machine's where there is no cargo.
+pub fn folder_for_files() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    if folder.is_dir() { folder } else { std::env::temp_dir() }
+}
+
+/// Compiles the kernels for the host; none if there is no compiler, which is said.
+pub fn compile(name: &str, flags: &[&str]) -> Option<PathBuf> {
+    compile_kernels(&folder_for_files(), name, flags).unwrap()
+}
 
 /// Longer than any test needs, on a machine where tests are stopped for a while.
 pub fn long() -> Wait<'static> {
@@ -36,36 +46,6 @@ pub fn module() -> Option<&'static Path> {
         None => compile("plain", &[]),
     });
     made.as_deref()
-}
-
-/// Compiles the kernels for the host; none if there is no compiler, which is said.
-pub fn compile(name: &str, flags: &[&str]) -> Option<PathBuf> {
-    let crates = checkout().join("native/crates");
-    let target = folder_for_files();
-    let (made, object) =
-        (format!("kernels-{name}-{}.so", std::process::id()), target.join(format!("kernels-{name}.so")));
-    let new = target.join(made);
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let mut command = Command::new(&compiler);
-    command.args(["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden"]);
-    command.args(flags).arg("-I").arg(crates.join("cuda-sim/include"));
-    command.arg(crates.join("gpu-engine/kernels/host/kernels.cpp")).arg("-o").arg(&new);
-    match command.output() {
-        Ok(made) => assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr)),
-        Err(why) => {
-            eprintln!("skipped: tests of the GPU kernels: no C++ compiler ({compiler}): {why}");
-            return None;
-        }
-    }
-    // In one step: another process may read it.
-    std::fs::rename(new, &object).unwrap();
-    Some(object)
-}
-
-/// Cargo's, or the machine's where there is no cargo.
-pub fn folder_for_files() -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    if folder.is_dir() { folder } else { std::env::temp_dir() }
 }
 
 /// Whether tests that can run on a GPU do: with the kernels in the folder that `FOLDER` names.
