@@ -32,6 +32,14 @@ fn tables_of_benchmarks() {
     setting.finish();
 }
 
+/// As many as a large map task has at a time. On a GPU only: the host's kernels would take hours.
+#[test]
+fn ten_million_rows() {
+    let Some(setting) = Setting::on_gpu() else { return };
+    table(&[0, 1], 10_000_000, 1000, 0, 6).check(&setting, FAST);
+    setting.finish();
+}
+
 #[test]
 fn from_one_to_a_hundred_thousand_partitions() {
     let Some(setting) = Setting::new() else { return };

@@ -56,6 +56,11 @@ fn body(kind: u64, bytes: usize, seed: u64) -> Vec<u8> {
 }
 const KINDS: u64 = 6;
 
+/// A bit of everything: matches and literals, short and long, and steps that grow.
+pub fn work(setting: &Setting) {
+    check(setting, &[[body(2, 300, 1), body(1, 400, 2), body(0, 600, 3)].concat(), body(4, 900, 5)]);
+}
+
 #[test]
 fn lengths_at_which_the_choices_change() {
     let Some(setting) = Setting::new() else { return };

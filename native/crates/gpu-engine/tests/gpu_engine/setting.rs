@@ -68,8 +68,13 @@ pub struct Setting {
 impl Setting {
     /// A GPU if tests run on one, else a simulated machine; none without a C++ compiler.
     pub fn new() -> Option<Self> {
+        if on_gpu() { Self::on_gpu() } else { Self::simulated() }
+    }
+
+    /// A GPU; none unless tests run on one.
+    pub fn on_gpu() -> Option<Self> {
         if !on_gpu() {
-            return Self::simulated();
+            return None;
         }
         let context = Driver::open().unwrap().select(None).unwrap().context().unwrap();
         let folder = std::env::var_os(FOLDER).unwrap_or_else(|| panic!("{FOLDER} must name a folder with kernels"));
