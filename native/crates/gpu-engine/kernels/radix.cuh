@@ -55,7 +55,7 @@ __device__ void radix_scatter(const Key* keys, const u32* references, u64 count,
     u64 i = start + k * 32 + lane();
     key[k] = i < count ? keys[i] : 0;
   }
-  WARP_BARRIER();
+  QUIET_WARP_BARRIER();
   // Each key's number among the warp's of its digit.
   for (u32 k = 0; k < RADIX_EACH; k++) {
     bool there = start + k * 32 + lane() < count;
