@@ -128,6 +128,11 @@ impl MapOutputWriter {
         Ok(Self { arena, partitions, options, sealing, accelerator, asking, state: Mutex::new(state) })
     }
 
+    /// Partitions of the output.
+    pub fn partitions(&self) -> u32 {
+        self.partitions
+    }
+
     /// The same output, which also keeps Spark's checksum of its rows.
     #[must_use]
     pub fn with_row_checksums(self) -> Self {

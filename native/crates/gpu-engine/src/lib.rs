@@ -22,9 +22,9 @@
 //!    the threads that are in its calls, and no others.
 //!
 //! # What it does not do
-//! Nothing of a Spark application decodes or sorts here yet. General codecs (LZ4, Zstandard, Snappy) are the CPU's:
-//! frames at which the encoder would ask one are made by the calling thread, and frames that were compressed by one are
-//! declined. Nothing of this has run on a GPU.
+//! Nothing of a Spark application decodes or sorts here yet. LZ4 is made on the device; for Zstandard and Snappy the
+//! calling thread makes the frames at which the encoder would ask them, and frames that were compressed by any of the
+//! three are declined when they are to be decoded.
 
 mod accelerator;
 mod counts;

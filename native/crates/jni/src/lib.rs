@@ -19,6 +19,7 @@ mod guard;
 mod handles;
 mod memory;
 mod memory_file;
+mod page_trace;
 mod reader;
 mod transport;
 mod writer;

@@ -12,6 +12,7 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 use crate::handles::HandleTable;
 use crate::memory::arena;
+use crate::page_trace;
 
 pub(crate) static WRITERS: HandleTable<MapOutputWriter> = HandleTable::new();
 
@@ -151,7 +152,9 @@ fn encode_pages(
     let output = WRITERS.get(writer)?;
     let pages = call.records::<PAGE_LONGS>(pages, "pages")?.into_iter().map(page);
     let pages = pages.collect::<Result<Vec<_>, _>>()?;
-    Ok(encode(&output, number(fields, "number of fields")?, &pages)? as i64)
+    let fields = number(fields, "number of fields")?;
+    page_trace::record(fields, output.partitions(), &pages);
+    Ok(encode(&output, fields, &pages)? as i64)
 }
 
 fn waiting_for_accelerator(_: &mut Call<'_>, writer: i64) -> Result<i32, CallError> {

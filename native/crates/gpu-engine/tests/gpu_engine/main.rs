@@ -15,6 +15,7 @@ mod faults;
 mod lz4;
 mod many;
 mod orders;
+mod recorded;
 mod refused;
 mod setting;
 mod sort;

@@ -212,7 +212,8 @@ public final class SluiceSettings {
           + "A GPU has to pass a self-test first; one that makes other bytes than the CPU, fails for good or does "
           + "not answer within spark.sluice.gpu.timeout is not used (any more), with one warning. The device is "
           + "the one that Spark's resource discovery gives the task (spark.executor.resource.gpu.amount), else "
-          + "the only one. No kernel of this version has run on a GPU yet.");
+          + "the only one. The kernels were tested and measured on an H100; no application has run with them on a GPU "
+          + "yet.");
 
   public static final Setting<OptionalLong> GPU_MEMORY_LIMIT = Setting.bytesOrAuto(
       "spark.sluice.gpu.memory.limit", "192m", "1t",
