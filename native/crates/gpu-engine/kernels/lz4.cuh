@@ -73,8 +73,9 @@ DEVICE Lz4Match lz4_search(const Lz4Input& in, Lz4Table& table, u32 from) {
     u32 before = !there ? 0 : earlier ? base + (31 - __clz(earlier)) * step : table.at(slot);
     bool same = there && at - before <= LZ4_MOST_DISTANCE && load32(in.bytes + before) == here;
     u32 matches = BALLOT(same), looked_at = matches ? 2u * (matches & (0 - matches)) - 1 : ~0u;
-    // The last lane of those that were looked at leaves its position.
+    // The last lane of those that were looked at leaves its position, when all have read the table.
     u32 me = 1u << lane();
+    QUIET_WARP_BARRIER();
     if (there && (looked_at & me) && (alike & looked_at) < 2ull * me) table.put(slot, at);
     QUIET_WARP_BARRIER();
     if (matches) {
