@@ -308,7 +308,7 @@ public final class SluiceSettings {
       new SettingsGroup("GPUs",
           "For executors with an NVIDIA GPU whose cores are busy with encoding; without effect where spark.sluice.gpu "
               + "is off. For whom it may pay: docs/gpu.md.",
-          List.of(GPU, GPU_MEMORY_LIMIT, GPU_PINNED_LIMIT, GPU_MIN_BATCH_BYTES, GPU_TIMEOUT)),
+          List.of(GPU, GPU_MEMORY_LIMIT, GPU_PINNED_LIMIT, GPU_PAGES_LIMIT, GPU_MIN_BATCH_BYTES, GPU_TIMEOUT)),
       new SettingsGroup("One-sided reads",
           "For spark.sluice.mode UCX and RDMA, and spark.sluice.transport ucx and auto; without effect otherwise.",
           List.of(TRANSPORT_TIMEOUT, TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES,
