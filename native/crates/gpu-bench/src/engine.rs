@@ -263,6 +263,7 @@ impl<'m> Bench<'m> {
             device: None,
             kernels: Path::new(""),
             memory_limit: None,
+            cache_limit: 0,
             pinned_limit: self.sizes.threads * (4 << 20),
             least_bytes: 1,
             codec: FAST,

@@ -27,6 +27,7 @@
 //! declined. Nothing of this has run on a GPU.
 
 mod accelerator;
+mod copies;
 mod counts;
 mod crc_tables;
 mod declined;
@@ -52,6 +53,10 @@ mod submit;
 mod watch;
 
 pub use accelerator::{GpuAccelerator, GpuOptions};
+pub use copies::{
+    CopyCounts, CopyEvent, CopyKey, CopyState, DeviceCopies, HostCopy, HostOutput, Located, Miss, NotAllowed, NotKept,
+    PinnedCopy, Tier,
+};
 pub use counts::Counts;
 pub use declined::Declined;
 pub use decode::decode;

@@ -31,6 +31,7 @@ fn options(kernels: &Path) -> GpuOptions<'_> {
         device: None,
         kernels,
         memory_limit: Some(256 << 20),
+        cache_limit: 0,
         pinned_limit: 8 << 20,
         least_bytes: 1024,
         codec: CodecOptions { codec: Codec::Lz4, level: Level::Fast },
