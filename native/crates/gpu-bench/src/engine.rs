@@ -21,10 +21,11 @@ use crate::copies;
 use crate::figure::{Figure, Target};
 use crate::machine::Machine;
 use crate::rows::{Batch, FIELDS};
+use crate::tier;
 
-const GB: f64 = 1e9;
-const LIMIT: Duration = Duration::from_secs(120);
-const FAST: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Fast };
+pub(crate) const GB: f64 = 1e9;
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const FAST: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Fast };
 /// Values of a column that is measured by itself: a multiple of the packing's tile, as a frame has.
 const COLUMN: u32 = 1536;
 /// Bits of a packed value.
@@ -71,16 +72,16 @@ impl Sizes {
         }
     }
 
-    fn shortest(self, mut measure: impl FnMut() -> Result<Duration, String>) -> Result<Duration, String> {
+    pub(crate) fn shortest(self, mut measure: impl FnMut() -> Result<Duration, String>) -> Result<Duration, String> {
         (0..self.repeats).try_fold(Duration::MAX, |best, _| Ok(best.min(measure()?)))
     }
 }
 
-fn long() -> Wait<'static> {
+pub(crate) fn long() -> Wait<'static> {
     Wait::at_most(LIMIT)
 }
 
-fn words(why: impl std::fmt::Display) -> String {
+pub(crate) fn words(why: impl std::fmt::Display) -> String {
     why.to_string()
 }
 
@@ -408,6 +409,7 @@ pub(crate) fn measure_all(machine: &Machine, kernels: &Path, sizes: Sizes) -> Re
     figures.extend(bench.on_device(sizes.batches[1], names, [Target::AtLeast(60.0), Target::AtLeast(150.0)])?);
     figures.extend(bench.sorts()?);
     figures.extend(bench.host_to_host()?);
+    figures.extend(tier::measure(&machine.context, &bench.module, sizes, machine.is_real())?);
     let mistakes = machine.simulator.as_ref().map(|simulator| simulator.violations()).unwrap_or_default();
     if !mistakes.is_empty() {
         return Err(mistakes.join("\n"));

@@ -55,7 +55,7 @@ mod watch;
 pub use accelerator::{GpuAccelerator, GpuOptions};
 pub use copies::{
     CopyCounts, CopyEvent, CopyKey, CopyState, DeviceCopies, HostCopy, HostOutput, Located, Miss, NotAllowed, NotKept,
-    PinnedCopy, Tier,
+    PinnedCopy, Tier, are_frames,
 };
 pub use counts::Counts;
 pub use declined::Declined;

@@ -450,8 +450,8 @@ impl DeviceCopies {
     }
 }
 
-/// Whether these bytes are frames, each with the payload that its checksum was made of.
-fn are_frames(mut bytes: &[u8]) -> bool {
+/// Whether these bytes are frames that are not sealed, each with the payload that its checksum was made of.
+pub fn are_frames(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         let Ok(header) = FrameHeader::parse(bytes) else { return false };
         let end = HEADER_BYTES.saturating_add(header.encoded_bytes as usize);

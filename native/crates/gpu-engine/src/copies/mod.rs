@@ -24,6 +24,6 @@ mod state;
 mod table;
 
 pub use counts::CopyCounts;
-pub use device_copies::{DeviceCopies, HostOutput, Located, Miss, NotKept, PinnedCopy, Tier};
+pub use device_copies::{DeviceCopies, HostOutput, Located, Miss, NotKept, PinnedCopy, Tier, are_frames};
 pub use state::{CopyEvent, CopyState, NotAllowed};
 pub use table::{CopyKey, HostCopy};
