@@ -9,7 +9,8 @@
 //! (`tools/gpu-kernels`), and the host's, for tests on the simulated driver, where each thread of a block is a fiber.
 //!
 //! [`GpuAccelerator`] is what map outputs know of it: a [`Policy`] says which batches it takes, and each encode has a
-//! buffer of pinned memory, through which the frames come to the host.
+//! buffer of pinned memory, through which the frames come to the host. [`DeviceCopies`] keeps copies of committed map
+//! outputs on the device.
 //!
 //! # Invariants
 //! 1. The frames are those of `sluice-codec`'s encoder, byte for byte: its choices are part of the block format

@@ -393,6 +393,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     mapIds.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
     startedCache().ifPresent(cache -> cache.removeOutputs(shuffleId, mapIds));
     startedExecutorState().ifPresent(state -> {
+      state.gpu().ifPresent(gpu -> gpu.forgetShuffle(shuffleId));
       state.reportedBytes().forget(shuffleId);
       state.orderGuesses().forget(shuffleId);
       state.sampledShuffles().forget(shuffleId);

@@ -9,6 +9,7 @@ import io.sluice.spark.conf.GpuSettings;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import java.io.File;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Locale;
@@ -45,6 +46,20 @@ public final class ExecutorGpu implements AutoCloseable {
     COUNTERS.put(Counter.GPU_NOT_TAKEN, "not_taken");
     COUNTERS.put(Counter.GPU_CALLS_FAILED, "device_failed");
     COUNTERS.put(Counter.GPU_LOST_BATCHES, "device_lost");
+    COUNTERS.put(Counter.GPU_CACHE_OUTPUTS, "cache_kept");
+    COUNTERS.put(Counter.GPU_CACHE_OUTPUT_BYTES, "cache_kept_bytes");
+    COUNTERS.put(Counter.GPU_CACHE_HITS, "cache_hits");
+    COUNTERS.put(Counter.GPU_CACHE_HIT_BYTES, "cache_hit_bytes");
+    COUNTERS.put(Counter.GPU_CACHE_MISSES, "cache_misses");
+    COUNTERS.put(Counter.GPU_CACHE_EVICTIONS, "cache_evictions");
+    COUNTERS.put(Counter.GPU_CACHE_PRESSURE_DROPS, "cache_pressure_drops");
+    COUNTERS.put(Counter.GPU_CACHE_ENDED, "cache_forgotten");
+    COUNTERS.put(Counter.GPU_CACHE_REFUSED_BY_LIMIT, "cache_refused_by_limit");
+    COUNTERS.put(Counter.GPU_CACHE_REFUSED_BY_MEMORY, "cache_refused_by_memory");
+    COUNTERS.put(Counter.GPU_CACHE_BUSY, "cache_refused_busy");
+    COUNTERS.put(Counter.GPU_CACHE_FAILED, "cache_failed");
+    COUNTERS.put(Counter.GPU_CACHE_DAMAGED, "cache_damaged");
+    COUNTERS.put(Counter.GPU_CACHE_LOST, "cache_lost");
   }
 
   /** Longer than a driver takes that compiles the kernels and waits for others' work: it does not answer then. */
@@ -99,6 +114,7 @@ public final class ExecutorGpu implements AutoCloseable {
       if (keep(device)) {
         LOG.info("spark.sluice.gpu={}: map output is encoded on a GPU too: {}", word(), device.describe());
         warnOfLanes(device.lacksLanes());
+        warnOfCache(device.lacksCache());
       } else {
         device.close();
       }
@@ -113,6 +129,12 @@ public final class ExecutorGpu implements AutoCloseable {
     if (!why.isEmpty()) {
       LOG.warn("The driver of this executor's GPU pins less of the host's memory than spark.sluice.gpu.pinned.limit "
           + "(gpu.pinnedRefused), so that fewer batches are encoded at a time: {}", why);
+    }
+  }
+
+  private static void warnOfCache(String why) {
+    if (!why.isEmpty()) {
+      LOG.warn("This executor's GPU keeps fewer map outputs than spark.sluice.gpu.cache.limit says: {}", why);
     }
   }
 
@@ -193,6 +215,54 @@ public final class ExecutorGpu implements AutoCloseable {
       counters.increment(Counter.GPU_BUSY);
     }
     return result;
+  }
+
+  /**
+   * Has a committed map output copied to the GPU's memory, on a thread that waits for it. Where none is idle it is not
+   * kept, and counted. Never throws.
+   *
+   * @param file its data file, which stays as it is until the shuffle ends
+   * @param lengths bytes of its partitions; not changed any more
+   * @param inMemory whether the file is in memory
+   * @param sealed whether its frames are sealed
+   */
+  public void keep(int shuffleId, long mapId, File file, long[] lengths, boolean inMemory, boolean sealed) {
+    Opened now = opened;
+    if (now == null || lossIsKnown) {
+      return;
+    }
+    Future<?> begun = now.threads().trySubmit(() -> {
+      try {
+        now.device().keep(shuffleId, mapId, file, lengths, inMemory, sealed);
+      } catch (RuntimeException e) {
+        LOG.debug("A map output is not kept on the GPU", e);
+      }
+      return null;
+    });
+    if (begun == null) {
+      counters.increment(Counter.GPU_CACHE_BUSY);
+    }
+  }
+
+  /** Drops the copies of a shuffle that has ended. Never throws, and waits for nothing. */
+  public void forgetShuffle(int shuffleId) {
+    Opened now = opened;
+    if (now == null) {
+      return;
+    }
+    try {
+      now.device().forgetShuffle(shuffleId);
+    } catch (RuntimeException e) {
+      LOG.debug("A shuffle's copies stay on the GPU until others need the room", e);
+    }
+  }
+
+  /** Bytes of map outputs in the GPU's memory now. */
+  public long cacheBytes() {
+    count();
+    synchronized (counted) {
+      return counted[NativeGpu.STATISTICS.indexOf("cache_bytes")];
+    }
   }
 
   /** Whether the device is not used any more. Looks whether it is. */
