@@ -112,10 +112,10 @@ impl Setting {
         Self::of(context, &std::fs::read(module).unwrap(), Some(simulator), bytes)
     }
 
-    /// A simulated machine with a device tier of so many bytes, which are all of the device's memory but for 64 MiB
+    /// As [`Self::new`], with a device tier of so many bytes, which are all of the device's memory but for 64 MiB
     /// that pad it; none without a C++ compiler.
     pub fn with_copies(bytes: usize) -> Option<Self> {
-        let setting = Self::simulated()?;
+        let setting = Self::new()?;
         let Self { kernels, stream, arena, context, module, simulator, .. } = setting;
         drop((stream, arena));
         let copies = DeviceCopies::new(&context, bytes);

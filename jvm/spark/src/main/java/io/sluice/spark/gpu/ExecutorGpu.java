@@ -73,6 +73,7 @@ public final class ExecutorGpu implements AutoCloseable {
   private boolean unavailableIsCounted;
   /** What was counted; guarded by itself. */
   private final long[] counted = new long[NativeGpu.STATISTICS.size()];
+  private final PendingCopies copies = new PendingCopies();
   private boolean failureIsKnown;
   /** Written under the lock. */
   private volatile boolean lossIsKnown;
@@ -231,25 +232,39 @@ public final class ExecutorGpu implements AutoCloseable {
     if (now == null || lossIsKnown) {
       return;
     }
+    copies.begin(shuffleId);
     Future<?> begun = now.threads().trySubmit(() -> {
       try {
         now.device().keep(shuffleId, mapId, file, lengths, inMemory, sealed);
       } catch (RuntimeException e) {
         LOG.debug("A map output is not kept on the GPU", e);
+      } finally {
+        copied(now, shuffleId);
       }
       return null;
     });
     if (begun == null) {
       counters.increment(Counter.GPU_CACHE_BUSY);
+      copied(now, shuffleId);
+    }
+  }
+
+  private void copied(Opened now, int shuffleId) {
+    if (copies.finish(shuffleId)) {
+      forgetShuffle(now, shuffleId);
     }
   }
 
   /** Drops the copies of a shuffle that has ended. Never throws, and waits for nothing. */
   public void forgetShuffle(int shuffleId) {
+    copies.end(shuffleId);
     Opened now = opened;
-    if (now == null) {
-      return;
+    if (now != null) {
+      forgetShuffle(now, shuffleId);
     }
+  }
+
+  private static void forgetShuffle(Opened now, int shuffleId) {
     try {
       now.device().forgetShuffle(shuffleId);
     } catch (RuntimeException e) {

@@ -267,6 +267,20 @@ class ExecutorGpuTest {
   }
 
   @Test
+  void aCopyThatComesAfterItsShuffleHasEndedIsDropped() {
+    try (ExecutorGpu gpu = opened()) {
+      CountDownLatch latch = new CountDownLatch(1);
+      device.keepAfter(latch);
+      gpu.keep(5, 1, new File("/data"), new long[] {1}, false, false);
+      Await.until("it is under way", () -> device.kept().size() == 1);
+      gpu.forgetShuffle(5);
+      assertEquals(List.of(5), device.forgotten());
+      latch.countDown();
+      Await.until("it is dropped", () -> device.forgotten().equals(List.of(5, 5)));
+    }
+  }
+
+  @Test
   void aGpuThatIsNotOpenOrIsLostKeepsNothing() {
     CountDownLatch latch = new CountDownLatch(1);
     try (ExecutorGpu gpu = device.openAfter(latch, GpuUse.ON, counters)) {
