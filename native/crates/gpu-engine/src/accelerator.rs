@@ -379,3 +379,21 @@ impl Accelerator for GpuAccelerator {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_comes_beside_what_encodes_have_and_others_keep_half_of_what_is_free() {
+        const GIB: u64 = 1 << 30;
+        let limit = |free_bytes, cache: u64| {
+            limit_with_cache(FreeMemory { free_bytes, total_bytes: 80 * GIB }, cache as usize) as u64
+        };
+        assert_eq!(limit(79 * GIB, 0), 10 * GIB);
+        assert_eq!(limit(79 * GIB, 20 * GIB), 30 * GIB);
+        assert_eq!(limit(79 * GIB, 100 * GIB), 79 * GIB / 2, "more than the card");
+        assert_eq!(limit(8 * GIB, 20 * GIB), 4 * GIB, "RAPIDS has the rest");
+        assert_eq!(limit(0, u64::MAX), 0);
+    }
+}

@@ -35,6 +35,7 @@ native_methods! {
             gpu: jlong, shuffle: jint, map: jlong, file: JString<'_>, lengths: JLongArray<'_>, in_memory: jboolean,
             sealed: jboolean,
         ) -> jint;
+        hostCopyMoved = host_copy_moved(gpu: jlong, shuffle: jint, map: jlong, in_memory: jboolean) -> jint;
         forgetShuffle = forget_shuffle(gpu: jlong, shuffle: jint) -> jint;
         lost = lost(gpu: jlong) -> jstring;
         failure = failure(gpu: jlong) -> jstring;
@@ -152,7 +153,7 @@ fn keep(
         key: CopyKey { shuffle: number(shuffle, "shuffle id")?, map: map as u64 },
         file: &file,
         lengths: &lengths,
-        host: if in_memory == 0 { HostCopy::Disk } else { HostCopy::Memory },
+        host: host_copy(in_memory),
         sealed: sealed != 0,
     };
     match gpu.keep(&output) {
@@ -161,6 +162,19 @@ fn keep(
         // The reason is counted; the host's copy is there.
         Err(_) => Ok(0),
     }
+}
+
+fn host_copy(in_memory: jboolean) -> HostCopy {
+    if in_memory == 0 { HostCopy::Disk } else { HostCopy::Memory }
+}
+
+fn host_copy_moved(_: &mut Call<'_>, gpu: i64, shuffle: i32, map: i64, in_memory: jboolean) -> Result<(), CallError> {
+    let gpu = GPUS.get(gpu)?;
+    let key = CopyKey { shuffle: number(shuffle, "shuffle id")?, map: map as u64 };
+    if let Some(copies) = gpu.copies() {
+        copies.host_copy_moved(key, host_copy(in_memory));
+    }
+    Ok(())
 }
 
 fn forget_shuffle(_: &mut Call<'_>, gpu: i64, shuffle: i32) -> Result<i32, CallError> {

@@ -129,6 +129,9 @@ public final class NativeGpu {
   public static native int keepCopy(long gpu, int shuffle, long map, String file, long[] lengths, boolean inMemory,
       boolean sealed);
 
+  /** The file of a map output has moved: copies of those on a disk cost more to bring back, and are dropped later. */
+  public static native int hostCopyMoved(long gpu, int shuffle, long map, boolean inMemory);
+
   /**
    * Drops the copies of a shuffle's map outputs; those that are in use when their readers have left. Calls no driver.
    *

@@ -54,6 +54,7 @@ class NativeGpuTest {
     assertNull(NativeGpu.lacksCache(1L << 32, 1));
     assertEquals(NativeCore.STALE_HANDLE,
         NativeGpu.keepCopy(1L << 32, 1, 1, "/absent", new long[] {1}, true, false));
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.hostCopyMoved(1L << 32, 1, 1, true));
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.forgetShuffle(1L << 32, 1));
     long writer = NativeException.check(
         NativeCore.writerOpen(1, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, false, null, null));

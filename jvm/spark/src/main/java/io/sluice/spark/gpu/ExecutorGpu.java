@@ -255,6 +255,22 @@ public final class ExecutorGpu implements AutoCloseable {
     }
   }
 
+  /**
+   * The host's copy of a map output has moved to memory or to the disk, from where the GPU's costs more to bring back.
+   * Never throws, and waits for nothing.
+   */
+  public void hostCopyMoved(int shuffleId, long mapId, boolean inMemory) {
+    Opened now = opened;
+    if (now == null) {
+      return;
+    }
+    try {
+      now.device().hostCopyMoved(shuffleId, mapId, inMemory);
+    } catch (RuntimeException e) {
+      LOG.debug("The GPU's copies are dropped in another order than costs say", e);
+    }
+  }
+
   /** Drops the copies of a shuffle that has ended. Never throws, and waits for nothing. */
   public void forgetShuffle(int shuffleId) {
     copies.end(shuffleId);

@@ -43,6 +43,9 @@ interface GpuDevice {
    */
   void keep(int shuffleId, long mapId, File file, long[] lengths, boolean inMemory, boolean sealed);
 
+  /** The host's copy of a map output has moved to memory or to the disk. */
+  void hostCopyMoved(int shuffleId, long mapId, boolean inMemory);
+
   /** Drops all copies of a shuffle's map outputs. */
   void forgetShuffle(int shuffleId);
 

@@ -70,6 +70,11 @@ final class NativeGpuDevice implements GpuDevice {
   }
 
   @Override
+  public void hostCopyMoved(int shuffleId, long mapId, boolean inMemory) {
+    checkOrClosed(NativeGpu.hostCopyMoved(handle, shuffleId, mapId, inMemory));
+  }
+
+  @Override
   public void forgetShuffle(int shuffleId) {
     int dropped = NativeGpu.forgetShuffle(handle, shuffleId);
     if (dropped != NativeCore.STALE_HANDLE) {

@@ -246,6 +246,9 @@ class ExecutorGpuTest {
       latch.countDown();
       assertEquals(List.of("5/0 /data/0 [3, 4] false false", "5/1 /data/1 [3, 4] true false"),
           device.kept().stream().sorted().toList());
+      gpu.hostCopyMoved(5, 1, false);
+      gpu.hostCopyMoved(5, 1, true);
+      assertEquals(List.of("5/1 false", "5/1 true"), device.moves());
       gpu.forgetShuffle(5);
       assertEquals(List.of(5), device.forgotten());
       device.did("cache_kept", 2);
@@ -259,6 +262,7 @@ class ExecutorGpuTest {
       // A device that fails is no matter of the task or of whoever ends the shuffle.
       device.refuseStatistics();
       gpu.forgetShuffle(6);
+      gpu.hostCopyMoved(6, 1, false);
       Await.until("a thread is idle", () -> {
         gpu.keep(6, 9, new File("/data/9"), new long[] {1}, false, true);
         return device.kept().contains("6/9 /data/9 [1] false true");
@@ -286,6 +290,7 @@ class ExecutorGpuTest {
     try (ExecutorGpu gpu = device.openAfter(latch, GpuUse.ON, counters)) {
       gpu.keep(5, 1, new File("/data"), new long[] {1}, false, false);
       gpu.forgetShuffle(5);
+      gpu.hostCopyMoved(5, 1, false);
       assertEquals(0, gpu.cacheBytes());
       latch.countDown();
       Await.until("it is opened", () -> gpu.encodeFor(7));

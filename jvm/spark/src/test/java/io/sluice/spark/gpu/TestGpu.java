@@ -21,6 +21,7 @@ public final class TestGpu implements GpuDevice {
   private final long[] statistics = new long[NativeGpu.STATISTICS.size()];
   private final List<Long> writers = new CopyOnWriteArrayList<>();
   private final List<String> kept = new CopyOnWriteArrayList<>();
+  private final List<String> moves = new CopyOnWriteArrayList<>();
   private final List<Integer> forgotten = new CopyOnWriteArrayList<>();
   private volatile CountDownLatch whileKeeping = new CountDownLatch(0);
   private volatile String lacksCache = "";
@@ -93,6 +94,11 @@ public final class TestGpu implements GpuDevice {
     return kept;
   }
 
+  /** Moves of host copies that it was told of, in words. */
+  List<String> moves() {
+    return moves;
+  }
+
   /** Shuffles whose copies it was to drop. */
   List<Integer> forgotten() {
     return forgotten;
@@ -141,6 +147,14 @@ public final class TestGpu implements GpuDevice {
       assertTrue(whileKeeping.await(60, TimeUnit.SECONDS));
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void hostCopyMoved(int shuffleId, long mapId, boolean inMemory) {
+    moves.add(shuffleId + "/" + mapId + " " + inMemory);
+    if (refusesStatistics) {
+      throw new IllegalStateException("a test");
     }
   }
 
