@@ -41,6 +41,8 @@ pub struct MapOutputWriter {
     accelerator: OnceLock<Arc<dyn Accelerator>>,
     /// Calls that the accelerator has not answered.
     asking: AtomicUsize,
+    /// Batches that the accelerator has encoded.
+    accelerated: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -124,8 +126,9 @@ impl MapOutputWriter {
             row_checksums: None,
             row_file: None,
         };
-        let (sealing, accelerator, asking) = (None, OnceLock::new(), AtomicUsize::new(0));
-        Ok(Self { arena, partitions, options, sealing, accelerator, asking, state: Mutex::new(state) })
+        let (sealing, accelerator, state) = (None, OnceLock::new(), Mutex::new(state));
+        let (asking, accelerated) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Ok(Self { arena, partitions, options, sealing, accelerator, asking, accelerated, state })
     }
 
     /// Partitions of the output.
@@ -158,6 +161,11 @@ impl MapOutputWriter {
     /// threads encode, are not among them.
     pub fn waiting_for_accelerator(&self) -> usize {
         self.asking.load(Relaxed)
+    }
+
+    /// How many batches the accelerator has encoded.
+    pub fn accelerated_batches(&self) -> usize {
+        self.accelerated.load(Relaxed)
     }
 
     /// Spark's checksum of the rows encoded so far, in whatever order; 0 if none is kept.
@@ -279,7 +287,10 @@ impl MapOutputWriter {
             return encode_run(&self.arena, settings, batch, portion);
         };
         let declined = match offered.then(|| self.ask(accelerator.as_ref(), settings, batch, portion.place)) {
-            Some(Ok(encoded)) => return Ok(encoded),
+            Some(Ok(encoded)) => {
+                self.accelerated.fetch_add(1, Relaxed);
+                return Ok(encoded);
+            }
             Some(Err(declined)) => Some(declined),
             None => None,
         };

@@ -209,12 +209,16 @@ fn output(arena: &Arc<Arena>, accelerator: Option<Arc<Fake>>, sealed: bool, batc
         writer = writer.with_sealing(sealing());
     }
     let writer = writer.with_row_checksums();
-    if let Some(accelerator) = accelerator {
-        writer.accelerate(accelerator);
+    if let Some(accelerator) = &accelerator {
+        writer.accelerate(Arc::clone(accelerator) as Arc<dyn Accelerator>);
     }
     for (i, batch) in batches.iter().enumerate() {
         writer.encode_accelerated(i as i64, FIELDS, &batch.pages()).expect("memory");
     }
+    // Without an accelerator, or with one that declines, none.
+    let encoded =
+        accelerator.filter(|fake| fake.by_cpu.lock().expect("no panic").is_empty()).map_or(0, |_| batches.len());
+    assert_eq!(writer.accelerated_batches(), encoded);
     let name = format!("sluice-accelerated-{}-{:?}", std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(name);
     let done = writer.commit(&path, ChecksumAlgorithm::None).expect("disk");

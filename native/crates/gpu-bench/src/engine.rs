@@ -21,10 +21,11 @@ use crate::copies;
 use crate::figure::{Figure, Target};
 use crate::machine::Machine;
 use crate::rows::{Batch, ORDERS, TEXTS, Table};
+use crate::tier;
 
-const GB: f64 = 1e9;
-const LIMIT: Duration = Duration::from_secs(120);
-const FAST: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Fast };
+pub(crate) const GB: f64 = 1e9;
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const FAST: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Fast };
 const LZ4: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
 /// Values of a column that is measured by itself: a multiple of the packing's tile, as a frame has.
 const COLUMN: u32 = 1536;
@@ -72,16 +73,16 @@ impl Sizes {
         }
     }
 
-    fn shortest(self, mut measure: impl FnMut() -> Result<Duration, String>) -> Result<Duration, String> {
+    pub(crate) fn shortest(self, mut measure: impl FnMut() -> Result<Duration, String>) -> Result<Duration, String> {
         (0..self.repeats).try_fold(Duration::MAX, |best, _| Ok(best.min(measure()?)))
     }
 }
 
-fn long() -> Wait<'static> {
+pub(crate) fn long() -> Wait<'static> {
     Wait::at_most(LIMIT)
 }
 
-fn words(why: impl std::fmt::Display) -> String {
+pub(crate) fn words(why: impl std::fmt::Display) -> String {
     why.to_string()
 }
 
@@ -340,6 +341,7 @@ impl<'m> Bench<'m> {
             kernels: Path::new(""),
             memory_limit: None,
             pages: None,
+            cache_limit: 0,
             pinned_limit: self.sizes.threads * (4 << 20),
             least_bytes: 1,
             codec: FAST,
@@ -477,6 +479,8 @@ pub(crate) enum Part {
     Host,
     /// The same of texts, with and without LZ4.
     Texts,
+    /// The device tier of map outputs.
+    Tier,
 }
 
 /// Measures all, or a part. `kernels`: a folder of `tools/gpu-kernels`; for the simulated driver a module of kernels for the host.
@@ -517,6 +521,9 @@ pub(crate) fn measure(
         if asked(Part::Texts) {
             figures.extend(bench.texts(&accelerator)?);
         }
+    }
+    if asked(Part::Tier) {
+        figures.extend(tier::measure(&machine.context, &bench.module, sizes, machine.is_real())?);
     }
     let mistakes = machine.simulator.as_ref().map(|simulator| simulator.violations()).unwrap_or_default();
     if !mistakes.is_empty() {

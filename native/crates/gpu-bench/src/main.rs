@@ -13,6 +13,7 @@ mod picture;
 mod report;
 mod rows;
 mod streams;
+mod tier;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,16 +1,18 @@
 //! A GPU as the map outputs' accelerator: which batches it takes, how many at a time, and what happens when it fails.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use sluice_codec::CodecOptions;
-use sluice_cuda::{Driver, Wait};
+use sluice_cuda::{Driver, FreeMemory, Wait};
 use sluice_engine::{Accelerator, AcceleratorBatch, AcceleratorFrame, MapOutputWriter, NotTaken, Page};
 use sluice_gpu_mem::{PinnedProvider, StreamArena, StreamArenaOptions, default_limit};
 use sluice_mem::{Arena, HostProvider};
 
+use crate::copies::{CopyCounts, CopyKey, DeviceCopies, HostOutput, Miss, NotKept};
 use crate::counts::Counts;
 use crate::declined::Declined;
 use crate::encode::{Batch, MadeFrame, TakeFrame, Waits};
@@ -42,8 +44,11 @@ pub struct GpuOptions<'o> {
     pub device: Option<&'o str>,
     /// A folder of `tools/gpu-kernels`.
     pub kernels: &'o Path,
-    /// The most bytes of the device's memory; none: [`default_limit`].
+    /// The most bytes of the device's memory; none: [`default_limit`], and the cache's limit beside it, but no more
+    /// than half of what is free.
     pub memory_limit: Option<usize>,
+    /// Of these, the most bytes of copies of map outputs ([`DeviceCopies`]); 0: none are kept.
+    pub cache_limit: usize,
     /// The most bytes of the host's memory that are pinned for what comes from the device.
     pub pinned_limit: usize,
     /// Where pages come from that are copied to the device, if they may be pinned.
@@ -78,6 +83,8 @@ pub struct GpuAccelerator {
     least_bytes: usize,
     timeout: Duration,
     memory_limit: usize,
+    /// None if none are kept.
+    copies: Option<Arc<DeviceCopies>>,
     codec: CodecOptions,
     began: Instant,
     /// What the first call of the driver said that has failed.
@@ -94,11 +101,29 @@ impl GpuAccelerator {
         let context = driver.select(options.device)?.context()?;
         let memory_limit = match options.memory_limit {
             Some(limit) => limit,
-            None => default_limit(context.free_memory()?),
+            None => limit_with_cache(context.free_memory()?, options.cache_limit),
         };
-        let arena = StreamArena::new(context.clone(), StreamArenaOptions::with_limit(memory_limit));
+        let copies = match options.cache_limit.min(memory_limit) {
+            0 => None,
+            limit => Some(DeviceCopies::new(&context, limit)),
+        };
+        let drop_caches = copies.as_ref().map(DeviceCopies::drop_caches);
+        let arena_options = StreamArenaOptions { drop_caches, ..StreamArenaOptions::with_limit(memory_limit) };
+        let arena = StreamArena::new(context.clone(), arena_options);
         let engine = GpuEngine::start(&context, &arena, options.kernels, Wait::at_most(START_WAIT))?;
-        Self::of(engine, memory_limit, options)
+        let accelerator = Self::of(engine, memory_limit, options)?;
+        Ok(match copies {
+            Some(copies) => accelerator.with_copies(copies),
+            None => accelerator,
+        })
+    }
+
+    /// The same, which keeps copies of map outputs. The engine's arena drops them under pressure
+    /// ([`DeviceCopies::drop_caches`]).
+    #[must_use]
+    pub fn with_copies(mut self, copies: Arc<DeviceCopies>) -> Self {
+        self.copies = Some(copies);
+        self
     }
 
     /// The same with an engine that was started.
@@ -117,6 +142,7 @@ impl GpuAccelerator {
             least_bytes: options.least_bytes,
             timeout: options.timeout,
             memory_limit,
+            copies: None,
             codec: options.codec,
             began: Instant::now(),
             failure: OnceLock::new(),
@@ -157,6 +183,55 @@ impl GpuAccelerator {
     /// What it did and declined since it was opened, without what was measured then.
     pub fn counts(&self) -> Counts {
         self.engine.counts()
+    }
+
+    /// The copies of map outputs on the device; none if none are kept.
+    pub fn copies(&self) -> Option<&Arc<DeviceCopies>> {
+        self.copies.as_ref()
+    }
+
+    /// Figures of the copies of map outputs; zeros if none are kept.
+    pub fn copy_counts(&self) -> CopyCounts {
+        self.copies.as_ref().map(|copies| copies.counts()).unwrap_or_default()
+    }
+
+    /// Why the limit on copies of map outputs is lower than what was asked for; none if it is not.
+    pub fn lacks_cache(&self, asked_for: usize) -> Option<String> {
+        let limit = self.copies.as_ref().map_or(0, |copies| copies.limit());
+        let (limit_mib, asked_mib, memory_mib) = (limit >> 20, asked_for >> 20, self.memory_limit >> 20);
+        let lower = limit < asked_for as u64;
+        lower.then(|| format!("{limit_mib} MiB and not {asked_mib}, because this process may use {memory_mib} MiB"))
+    }
+
+    /// Copies a committed map output to the device, as far as the limit and the device's memory allow. For a thread
+    /// that may wait for the driver: about as long as it takes to read the file.
+    ///
+    /// # Errors
+    /// It was not kept, and that is counted; readers get the host's copy, as they would without a GPU.
+    pub fn keep(&self, output: &HostOutput<'_>) -> Result<(), NotKept> {
+        let copies = self.copies.as_ref().ok_or(NotKept::Off)?;
+        let mut lane = self.lanes.take();
+        let Some(staging) = lane.as_mut().and_then(Lane::staging) else {
+            copies.count_busy();
+            return Err(NotKept::Busy);
+        };
+        copies.keep(self.engine.arena(), staging, output, Wait::at_most(self.timeout))
+    }
+
+    /// Copies partitions of a map output from the device to memory of the host, which has exactly as many bytes, and
+    /// checks the frames.
+    ///
+    /// # Errors
+    /// The device has no copy of them that may be used; the target's bytes mean nothing, and the caller reads the
+    /// host's copy.
+    pub fn read_copy(&self, key: CopyKey, partitions: Range<u32>, target: &mut [u8]) -> Result<(), Miss> {
+        let copies = self.copies.as_ref().ok_or(Miss::Off)?;
+        let read = copies.pin(key, &partitions).and_then(|pin| {
+            let mut lane = self.lanes.take().ok_or(Miss::Busy)?;
+            let staging = lane.staging().ok_or(Miss::Busy)?;
+            copies.read(staging, &pin, target, Wait::at_most(self.timeout))
+        });
+        copies.answered(read, target.len())
     }
 
     /// Why the device was lost, if it was.
@@ -288,6 +363,12 @@ impl Drop for GpuAccelerator {
     }
 }
 
+/// How much of the device's memory is used when no setting says it.
+fn limit_with_cache(memory: FreeMemory, cache: usize) -> usize {
+    let half = usize::try_from(memory.free_bytes / 2).unwrap_or(usize::MAX);
+    default_limit(memory).saturating_add(cache).min(half)
+}
+
 /// How long a map output's writer takes for a batch without an accelerator.
 fn measure_cpu(pages: &[Page<'_>], codec: CodecOptions) -> Result<Duration, Declined> {
     let bytes: usize = pages.iter().map(|page| page.memory.len()).sum();
@@ -342,5 +423,23 @@ impl Accelerator for GpuAccelerator {
         if batch.bytes() >= self.least_bytes {
             self.policy.cpu_took(kind_of(batch), batch.row_bytes(), took, self.began.elapsed());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_comes_beside_what_encodes_have_and_others_keep_half_of_what_is_free() {
+        const GIB: u64 = 1 << 30;
+        let limit = |free_bytes, cache: u64| {
+            limit_with_cache(FreeMemory { free_bytes, total_bytes: 80 * GIB }, cache as usize) as u64
+        };
+        assert_eq!(limit(79 * GIB, 0), 10 * GIB);
+        assert_eq!(limit(79 * GIB, 20 * GIB), 30 * GIB);
+        assert_eq!(limit(79 * GIB, 100 * GIB), 79 * GIB / 2, "more than the card");
+        assert_eq!(limit(8 * GIB, 20 * GIB), 4 * GIB, "RAPIDS has the rest");
+        assert_eq!(limit(0, u64::MAX), 0);
     }
 }

@@ -66,6 +66,10 @@ impl GpuEngine {
         self.counters.read()
     }
 
+    pub(crate) fn arena(&self) -> &StreamArena {
+        &self.arena
+    }
+
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -7,6 +7,7 @@ use sluice_cuda::Context;
 use crate::declined::Declined;
 use crate::driver_calls::DriverCalls;
 use crate::encode_scratch::{EncodeScratch, STAGING_BYTES};
+use crate::staging::Staging;
 
 /// More keep a device no busier: it copies one at a time each way, and a batch has blocks for all multiprocessors.
 const MOST: usize = 16;
@@ -97,6 +98,13 @@ pub(crate) struct Lane<'l> {
 impl Lane<'_> {
     pub(crate) fn scratch(&mut self) -> Option<&mut EncodeScratch> {
         self.scratch.as_mut()
+    }
+
+    /// Its buffer, for calls of the driver that begin now and end when the lane goes back.
+    pub(crate) fn staging(&mut self) -> Option<&mut Staging> {
+        let staging = &mut self.scratch.as_mut()?.staging;
+        staging.calls().begin();
+        Some(staging)
     }
 }
 

@@ -9,7 +9,8 @@
 //! (`tools/gpu-kernels`), and the host's, for tests on the simulated driver, where each thread of a block is a fiber.
 //!
 //! [`GpuAccelerator`] is what map outputs know of it: a [`Policy`] says which batches it takes, and each encode has a
-//! buffer of pinned memory, through which the frames come to the host.
+//! buffer of pinned memory, through which the frames come to the host. [`DeviceCopies`] keeps copies of committed map
+//! outputs on the device.
 //!
 //! # Invariants
 //! 1. The frames are those of `sluice-codec`'s encoder, byte for byte: its choices are part of the block format
@@ -27,6 +28,7 @@
 //! three are declined when they are to be decoded.
 
 mod accelerator;
+mod copies;
 mod counts;
 mod crc_tables;
 mod declined;
@@ -52,6 +54,10 @@ mod submit;
 mod watch;
 
 pub use accelerator::{GpuAccelerator, GpuOptions, Pages};
+pub use copies::{
+    CopyCounts, CopyEvent, CopyKey, CopyState, DeviceCopies, HostCopy, HostOutput, Located, Miss, NotAllowed, NotKept,
+    PinnedCopy, Tier, are_frames,
+};
 pub use counts::Counts;
 pub use declined::Declined;
 pub use decode::decode;

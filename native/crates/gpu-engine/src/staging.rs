@@ -132,6 +132,47 @@ impl Staging {
     }
 }
 
+impl Staging {
+    /// Copies `bytes` bytes to the device, by way of the buffer, as many at a time as it holds: `fill` puts the bytes
+    /// from an offset on into the buffer. Waits for all work of the stream, also when it fails.
+    ///
+    /// # Errors
+    /// Those of `fill`, and the device's.
+    ///
+    /// # Safety
+    /// The target is allocated, has so many bytes, and is used in the order of this stream only.
+    pub(crate) unsafe fn put_all<E: From<Declined>>(
+        &mut self,
+        stream: &Stream,
+        target: u64,
+        bytes: u64,
+        wait: Wait<'_>,
+        mut fill: impl FnMut(&mut [u8], u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut done = 0;
+        while done < bytes {
+            // A copy that was not waited for may still use the buffer.
+            if let Some(lost) = self.context.lost() {
+                return Err(Declined::from(lost.clone()).into());
+            }
+            let count = (self.layout.size() as u64).min(bytes - done) as usize;
+            // SAFETY: the buffer has so many initialised bytes, no copy uses it now, because each was waited for, and
+            // no other slice of it lives beside `&mut self`.
+            let piece = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), count) };
+            self.calls.pause(|| fill(piece, done))?;
+            // SAFETY: the buffer is not touched before the wait has ended, or for ever; the target is the caller's
+            // promise.
+            let copied = unsafe { stream.copy_to_device(DeviceAddress(target + done), self.start.as_ptr(), count) };
+            let finished = finish(stream, wait);
+            copied.map_err(Declined::from)?;
+            finished?;
+            self.calls.go_on();
+            done += count as u64;
+        }
+        Ok(())
+    }
+}
+
 impl Drop for Staging {
     fn drop(&mut self) {
         let registration = self.registration.take();

@@ -49,5 +49,5 @@ pub use device_provider::{CHUNK_BYTES, DeviceProvider};
 pub use memory_share::default_limit;
 pub use pinned_provider::{PinnedProvider, PinnedStatistics};
 pub use statistics::StreamStatistics;
-pub use stream_arena::{StreamArena, StreamArenaOptions};
+pub use stream_arena::{DropCaches, StreamArena, StreamArenaOptions};
 pub use stream_lease::StreamLease;

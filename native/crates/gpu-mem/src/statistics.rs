@@ -46,7 +46,7 @@ statistics! {
     waits: u64,
     /// Nanoseconds of these waits.
     wait_ns: u64,
-    /// Those for which caches were dropped.
+    /// How often caches were dropped for them.
     cache_drops: u64,
     /// Leases declined for want of memory.
     declined: u64,

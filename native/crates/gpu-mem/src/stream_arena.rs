@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// Drops what can be made again, such as copies of frames that the host has too. Called with the stream for which a
 /// lease was refused and the bytes that it needs; whether it has freed any lease.
-type DropCaches = Box<dyn Fn(&ArenaStream, usize) -> bool + Send + Sync>;
+pub type DropCaches = Box<dyn Fn(&ArenaStream, usize) -> bool + Send + Sync>;
 
 /// How a stream arena is set up.
 pub struct StreamArenaOptions {
@@ -29,9 +29,10 @@ pub struct StreamArenaOptions {
     pub chunk_bytes: usize,
     /// Thread arenas: threads that use the GPU at the same time.
     pub shards: usize,
-    /// What can be dropped under pressure. It frees leases whose last use has ended on the stream that it is given: one
-    /// that it only drops waits until its home's thread records an event, and that thread may be waiting too. It must
-    /// not lease from this arena.
+    /// What can be dropped under pressure. It is called again until there is room or it has nothing more to free. It
+    /// frees stream leases whose last use has ended on the stream that it is given: one that it only drops waits until
+    /// its home's thread records an event, and that thread may be waiting too. Leases of the arena below are free when
+    /// they are dropped. It must not lease from this arena.
     pub drop_caches: Option<DropCaches>,
 }
 
@@ -308,10 +309,11 @@ impl StreamArena {
             return Err(self.declined(Declined::Memory(refused)));
         }
         let _short = Short::enter(&self.short);
-        let found = match self.poll_and_lease(stream, bytes) {
-            Ok(None) if self.drops_caches(stream, bytes) => self.poll_and_lease(stream, bytes),
-            found => found,
-        };
+        let mut found = self.poll_and_lease(stream, bytes);
+        // What a cache frees may lie between what it keeps: it drops more until there is room, or nothing is left.
+        while matches!(found, Ok(None)) && self.drops_caches(stream, bytes) {
+            found = self.poll_and_lease(stream, bytes);
+        }
         match found {
             Ok(Some(lease)) => Ok(lease),
             Ok(None) => self.wait_and_lease(stream, bytes, wait, refused),

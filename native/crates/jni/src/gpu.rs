@@ -1,13 +1,15 @@
-//! `NativeGpu`: a GPU that encodes batches of map outputs.
+//! `NativeGpu`: a GPU that encodes batches of map outputs, and keeps copies of them.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jni::objects::{JLongArray, JString};
-use jni::sys::{jint, jlong, jstring};
+use jni::sys::{jboolean, jint, jlong, jstring};
 use sluice_cuda::{CudaError, Driver, ErrorKind};
-use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Kind, Pages, Use};
+use sluice_gpu_engine::{
+    CopyCounts, CopyKey, Counts, Declined, GpuAccelerator, GpuOptions, HostCopy, HostOutput, Kind, NotKept, Pages, Use,
+};
 
 use crate::arguments::{Call, number};
 use crate::error::{CallError, Reason};
@@ -29,6 +31,13 @@ native_methods! {
         lacksLanes = lacks_lanes(gpu: jlong) -> jstring;
         wants = wants(gpu: jlong, batch_bytes: jlong, fields: jint, partitions: jint) -> jint;
         encodeFor = encode_for(gpu: jlong, writer: jlong) -> jint;
+        lacksCache = lacks_cache(gpu: jlong, cache_limit: jlong) -> jstring;
+        keepCopy = keep(
+            gpu: jlong, shuffle: jint, map: jlong, file: JString<'_>, lengths: JLongArray<'_>, in_memory: jboolean,
+            sealed: jboolean,
+        ) -> jint;
+        hostCopyMoved = host_copy_moved(gpu: jlong, shuffle: jint, map: jlong, in_memory: jboolean) -> jint;
+        forgetShuffle = forget_shuffle(gpu: jlong, shuffle: jint) -> jint;
         lost = lost(gpu: jlong) -> jstring;
         failure = failure(gpu: jlong) -> jstring;
         statisticNames = statistic_names() -> jstring;
@@ -76,8 +85,8 @@ fn open(
     kernels: JString<'_>,
     limits: JLongArray<'_>,
 ) -> Result<i64, CallError> {
-    let [[always, memory_limit, pinned_limit, pages_limit, least_bytes, timeout_millis, codec, level]] =
-        call.records::<8>(&limits, "a GPU")?[..]
+    let [[always, memory_limit, cache_limit, pinned_limit, pages_limit, least_bytes, timeout_millis, codec, level]] =
+        call.records::<9>(&limits, "a GPU")?[..]
     else {
         return Err(CallError::invalid("limits of more than one GPU"));
     };
@@ -89,6 +98,7 @@ fn open(
         device: device.as_deref(),
         kernels: Path::new(&kernels),
         memory_limit: Some(memory_limit).filter(|limit| *limit > 0),
+        cache_limit: number(cache_limit, "limit of the cache")?,
         pinned_limit: number(pinned_limit, "limit on pinned memory")?,
         pages: Some(Pages { regions: task_regions(), limit_bytes: number(pages_limit, "limit on pinned pages")? }),
         least_bytes: number(least_bytes, "least bytes of a batch")?,
@@ -122,6 +132,59 @@ fn encode_for(_: &mut Call<'_>, gpu: i64, writer: i64) -> Result<(), CallError> 
     Ok(())
 }
 
+/// Why the copies' limit is lower than what was asked for; empty if it is not.
+fn lacks_cache(_: &mut Call<'_>, gpu: i64, cache_limit: i64) -> Result<String, CallError> {
+    Ok(GPUS.get(gpu)?.lacks_cache(number(cache_limit, "limit of the cache")?).unwrap_or_default())
+}
+
+/// 1 if a copy of a committed map output is on the device now.
+#[expect(clippy::too_many_arguments, reason = "those of the Java method")]
+fn keep(
+    call: &mut Call<'_>,
+    gpu: i64,
+    shuffle: i32,
+    map: i64,
+    file: JString<'_>,
+    lengths: JLongArray<'_>,
+    in_memory: jboolean,
+    sealed: jboolean,
+) -> Result<i32, CallError> {
+    let gpu = GPUS.get(gpu)?;
+    let (file, lengths) = (call.path(&file)?, call.longs(&lengths)?);
+    let output = HostOutput {
+        key: CopyKey { shuffle: number(shuffle, "shuffle id")?, map: map as u64 },
+        file: &file,
+        lengths: &lengths,
+        host: host_copy(in_memory),
+        sealed: sealed != 0,
+    };
+    match gpu.keep(&output) {
+        Ok(()) => Ok(1),
+        Err(NotKept::BadLengths) => Err(CallError::invalid("lengths of partitions that cannot be")),
+        // The reason is counted; the host's copy is there.
+        Err(_) => Ok(0),
+    }
+}
+
+fn host_copy(in_memory: jboolean) -> HostCopy {
+    if in_memory == 0 { HostCopy::Disk } else { HostCopy::Memory }
+}
+
+fn host_copy_moved(_: &mut Call<'_>, gpu: i64, shuffle: i32, map: i64, in_memory: jboolean) -> Result<(), CallError> {
+    let gpu = GPUS.get(gpu)?;
+    let key = CopyKey { shuffle: number(shuffle, "shuffle id")?, map: map as u64 };
+    if let Some(copies) = gpu.copies() {
+        copies.host_copy_moved(key, host_copy(in_memory));
+    }
+    Ok(())
+}
+
+fn forget_shuffle(_: &mut Call<'_>, gpu: i64, shuffle: i32) -> Result<i32, CallError> {
+    let gpu = GPUS.get(gpu)?;
+    let shuffle = number(shuffle, "shuffle id")?;
+    Ok(gpu.copies().map_or(0, |copies| copies.forget_shuffle(shuffle)) as i32)
+}
+
 /// Why the device was lost; empty while it is not.
 fn lost(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
     Ok(GPUS.get(gpu)?.lost().unwrap_or_default())
@@ -134,11 +197,14 @@ fn failure(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
 
 /// The names of what `statistics` gives, in its order.
 fn statistic_names(_: &mut Call<'_>) -> Result<String, CallError> {
-    Ok(Counts::NAMES.join(","))
+    let of_cache = CopyCounts::NAMES.map(|name| format!("cache_{name}"));
+    Ok(Counts::NAMES.iter().copied().chain(of_cache.iter().map(String::as_str)).collect::<Vec<_>>().join(","))
 }
 
 fn statistics(call: &mut Call<'_>, gpu: i64, values: JLongArray<'_>) -> Result<(), CallError> {
-    let longs = GPUS.get(gpu)?.counts().to_array().map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+    let gpu = GPUS.get(gpu)?;
+    let counts = gpu.counts().to_array().into_iter().chain(gpu.copy_counts().to_array());
+    let longs: Vec<i64> = counts.map(|value| i64::try_from(value).unwrap_or(i64::MAX)).collect();
     call.fill(&values, &longs)
 }
 

@@ -32,7 +32,7 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 18;
+const ABI_VERSION: jint = 19;
 
 native_methods! {
     NativeCore {

@@ -32,6 +32,7 @@ native_methods! {
             writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>,
         ) -> jlong;
         writerWaitingForAccelerator = waiting_for_accelerator(writer: jlong) -> jint;
+        writerAcceleratedBatches = accelerated_batches(writer: jlong) -> jlong;
         writerAddRow = add_row(
             writer: jlong, sequence: jlong, partition: jint, file: JString<'_>, start: jlong, bytes: jlong,
             row_hash: jlong, seal: JByteArray<'_>,
@@ -159,6 +160,10 @@ fn encode_pages(
 
 fn waiting_for_accelerator(_: &mut Call<'_>, writer: i64) -> Result<i32, CallError> {
     Ok(WRITERS.get(writer)?.waiting_for_accelerator() as i32)
+}
+
+fn accelerated_batches(_: &mut Call<'_>, writer: i64) -> Result<i64, CallError> {
+    Ok(WRITERS.get(writer)?.accelerated_batches() as i64)
 }
 
 fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Page<'a>, CallError> {

@@ -8,7 +8,10 @@ use sluice_codec::{Codec, CodecOptions, EndMarkKey, FrameKey, Level, OutputId, S
 use sluice_cuda::{Driver, Wait};
 use sluice_cuda_sim::Simulator;
 use sluice_engine::{Accelerator, AcceleratorBatch, ChecksumAlgorithm, ErrorKind, MapOutputWriter, Page, Sealing};
-use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Kind, Pages as GpuPages, Use};
+use sluice_gpu_engine::{
+    CopyCounts, CopyKey, Counts, Declined, GpuAccelerator, GpuOptions, HostCopy, HostOutput, Kind, Miss, NotKept,
+    Pages as GpuPages, Use,
+};
 use sluice_gpu_mem::PinnedProvider;
 use sluice_mem::{Arena, ArenaOptions, HostProvider, Provider};
 use sluice_testkit::{Value, unsafe_row};
@@ -25,6 +28,7 @@ pub fn always() -> GpuOptions<'static> {
         device: None,
         kernels: Path::new(""),
         memory_limit: None,
+        cache_limit: 0,
         pinned_limit: 0,
         pages: None,
         least_bytes: 1024,
@@ -34,23 +38,27 @@ pub fn always() -> GpuOptions<'static> {
 }
 
 /// A batch's pages, in memory.
-struct Pages {
+pub struct Pages {
     memory: Vec<(Vec<u8>, usize, usize)>,
     fields: u32,
 }
 
 impl Pages {
-    fn of(rows: &Rows) -> Self {
+    pub fn of(rows: &Rows) -> Self {
         let page = |rows: &[Row]| (page(rows, 8), rows.iter().map(|row| row.1.len()).sum(), rows.len());
         Self { memory: rows.rows.chunks(rows.page_rows.max(1)).map(page).collect(), fields: rows.fields }
     }
 
-    fn pages(&self) -> Vec<Page<'_>> {
+    pub fn fields(&self) -> u32 {
+        self.fields
+    }
+
+    pub fn pages(&self) -> Vec<Page<'_>> {
         self.memory.iter().map(|(memory, used, entries)| Page { memory, used: *used, entries: *entries }).collect()
     }
 }
 
-fn sealing() -> Sealing {
+pub fn sealing() -> Sealing {
     let output = OutputId { shuffle: 3, map: 4 };
     let sealer = Sealer::new(FrameKey::new(output, &[7; 16]).unwrap(), 11);
     Sealing { sealer, end_marks: EndMarkKey::new(output, &[9; 32]) }
@@ -150,6 +158,10 @@ fn map_outputs_are_those_of_the_cpu() {
         assert_eq!(counts.frames_by_cpu > 0, options.codec == Codec::Zstd);
     }
     assert!(gpu.counts().encode_nanos > 0);
+    let key = CopyKey { shuffle: 1, map: 1 };
+    let host = HostOutput { key, file: Path::new("/absent"), lengths: &[1], host: HostCopy::Disk, sealed: false };
+    assert_eq!((gpu.keep(&host), gpu.read_copy(key, 0..1, &mut [0])), (Err(NotKept::Off), Err(Miss::Off)));
+    assert!(gpu.copies().is_none() && gpu.lacks_cache(0).is_none() && gpu.copy_counts() == CopyCounts::default());
     let small = [table(&[1], 20, 5, 0, 3)];
     assert_eq!(check(&gpu, &small, FAST), Counts { too_small: 1, ..Counts::default() });
     drop(gpu);

@@ -7,6 +7,7 @@
 
 mod accelerator;
 mod columns;
+mod copies;
 mod corrupt;
 mod decode;
 mod encode;

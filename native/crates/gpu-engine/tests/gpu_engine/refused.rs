@@ -32,6 +32,7 @@ fn options(kernels: &Path) -> GpuOptions<'_> {
         kernels,
         memory_limit: Some(256 << 20),
         pages: None,
+        cache_limit: 0,
         pinned_limit: 8 << 20,
         least_bytes: 1024,
         codec: CodecOptions { codec: Codec::Lz4, level: Level::Fast },

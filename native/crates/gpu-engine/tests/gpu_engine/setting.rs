@@ -2,7 +2,7 @@
 
 use sluice_cuda::{Context, Driver, Launch, Module, Wait, Waited};
 use sluice_cuda_sim::{Simulator, compile_kernels};
-use sluice_gpu_engine::{Declined, GpuAccelerator, GpuEngine, GpuOptions, Kernels, image_for};
+use sluice_gpu_engine::{Declined, DeviceCopies, GpuAccelerator, GpuEngine, GpuOptions, Kernels, image_for};
 use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -62,6 +62,8 @@ pub struct Setting {
     pub arena: Arc<StreamArena>,
     context: Context,
     module: Module,
+    /// None if none are kept.
+    copies: Option<Arc<DeviceCopies>>,
     simulator: Option<Simulator>,
 }
 
@@ -95,6 +97,26 @@ impl Setting {
         Self::of(context, &std::fs::read(module).unwrap(), Some(simulator), bytes)
     }
 
+    /// As [`Self::new`], with a device tier of so many bytes, which are all of the device's memory but for 64 MiB
+    /// that pad it; none without a C++ compiler.
+    pub fn with_copies(bytes: usize) -> Option<Self> {
+        let setting = Self::new()?;
+        let Self { kernels, stream, arena, context, module, simulator, .. } = setting;
+        drop((stream, arena));
+        let copies = DeviceCopies::new(&context, bytes);
+        let drop_caches = Some(copies.drop_caches());
+        let options = StreamArenaOptions { drop_caches, ..StreamArenaOptions::with_limit(bytes + (64 << 20)) };
+        let arena = StreamArena::new(context.clone(), options);
+        let stream = arena.attach(context.thread_stream());
+        Some(Self { kernels, stream, arena, context, module, copies: Some(copies), simulator })
+    }
+
+    /// An accelerator with the device tier of [`Self::with_copies`].
+    pub fn accelerator_with_copies(&self, options: &GpuOptions<'_>) -> Arc<GpuAccelerator> {
+        let gpu = GpuAccelerator::of(self.engine().unwrap(), 0, options).unwrap();
+        Arc::new(gpu.with_copies(Arc::clone(self.copies.as_ref().unwrap())))
+    }
+
     fn of(context: Context, image: &[u8], simulator: Option<Simulator>, bytes: usize) -> Self {
         let module = context.load(image).unwrap();
         let kernels = Kernels::of(&context, &module, long()).unwrap();
@@ -102,7 +124,7 @@ impl Setting {
         let kernels = if simulator.is_some() { kernels.with_most_blocks(5) } else { kernels };
         let arena = StreamArena::new(context.clone(), StreamArenaOptions::with_limit(bytes));
         let stream = arena.attach(context.thread_stream());
-        Self { kernels, stream, arena, context, module, simulator }
+        Self { kernels, stream, arena, context, module, copies: None, simulator }
     }
 
     /// The same with so many blocks a launch.
@@ -175,11 +197,11 @@ impl Setting {
         if self.simulator.is_some() {
             assert_eq!(self.told().0, "", "a fault of the kernels");
         }
-        let Self { kernels, stream, arena, context, module, simulator } = self;
+        let Self { kernels, stream, arena, context, module, copies, simulator } = self;
         // What was freed is in limbo until an event that somebody asks for.
         stream.flush();
         assert_eq!(arena.settle(long()).unwrap(), Waited::Done);
-        drop((kernels, stream, arena, module));
+        drop((kernels, stream, arena, module, copies));
         drop(context);
         let Some(simulator) = simulator else { return };
         let counts = simulator.counts();

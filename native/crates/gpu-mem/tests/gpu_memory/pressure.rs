@@ -65,6 +65,24 @@ fn caches_are_dropped_on_the_stream_that_needs_memory() {
     setting.check();
 }
 
+#[test]
+fn caches_are_dropped_until_there_is_room() {
+    let cache: Arc<Mutex<Vec<StreamLease>>> = Arc::default();
+    let dropping = Arc::clone(&cache);
+    let drop_caches =
+        move |stream: &ArenaStream, _| dropping.lock().unwrap().pop().map(|copy| stream.free(copy)).is_some();
+    let options = StreamArenaOptions { drop_caches: Some(Box::new(drop_caches)), ..options(1) };
+    let setting = Setting::with(1, options);
+    let stream = setting.stream();
+    let copies = (0..6).map(|_| stream.lease(10 * MIB, long()).unwrap());
+    cache.lock().unwrap().extend(copies);
+    let lease = stream.lease(35 * MIB, Wait::at_most(Duration::ZERO)).unwrap();
+    assert_eq!((cache.lock().unwrap().len(), setting.arena.statistics().cache_drops), (2, 4));
+    stream.free(lease);
+    cache.lock().unwrap().clear();
+    setting.check();
+}
+
 /// The other stream's batch is not full, and only its own thread can record an event there.
 #[test]
 fn streams_record_events_at_once_while_somebody_looks_for_memory() {

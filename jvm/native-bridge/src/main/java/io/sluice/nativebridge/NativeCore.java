@@ -17,7 +17,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 18;
+  public static final int ABI_VERSION = 19;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -202,6 +202,9 @@ public final class NativeCore {
    * encode, are not among them.
    */
   public static native int writerWaitingForAccelerator(long writer);
+
+  /** How many batches of {@link #writerEncodeAccelerated} the GPU has encoded. */
+  public static native long writerAcceleratedBatches(long writer);
 
   /**
    * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most

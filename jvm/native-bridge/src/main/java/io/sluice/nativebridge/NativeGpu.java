@@ -29,7 +29,10 @@ public final class NativeGpu {
   public static final List<String> STATISTICS = List.of(
       "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "pinned_bytes", "unpinned_bytes", "decodes",
       "sorts", "lanes_refused", "too_small", "cpu_faster", "paused", "busy", "too_large", "checks_failed",
-      "wrong_results", "codec_needed", "no_memory", "not_taken", "device_failed", "device_lost");
+      "wrong_results", "codec_needed", "no_memory", "not_taken", "device_failed", "device_lost",
+      "cache_bytes", "cache_copies", "cache_kept", "cache_kept_bytes", "cache_hits", "cache_hit_bytes", "cache_misses",
+      "cache_evictions", "cache_pressure_drops", "cache_forgotten", "cache_refused_by_limit",
+      "cache_refused_by_memory", "cache_refused_busy", "cache_failed", "cache_damaged", "cache_lost");
 
   private NativeGpu() {}
 
@@ -52,7 +55,9 @@ public final class NativeGpu {
    * @param device as for {@link #probe}
    * @param kernels folder with the kernels of {@code tools/gpu-kernels}; it is read until this returns
    * @param always whether all batches go to the GPU that it takes; else those for which it is faster
-   * @param memoryLimitBytes of the device's memory that is used; 0: an eighth of it, at most half of what is free
+   * @param memoryLimitBytes of the device's memory that is used; 0: an eighth of it and {@code cacheLimitBytes}, at
+   *     most half of what is free
+   * @param cacheLimitBytes of these, how much copies of map outputs may have; 0: none are kept
    * @param pinnedLimitBytes of the host's memory that is pinned: 4 MiB for each batch that is encoded at a time
    * @param pagesLimitBytes of the arena's memory that is pinned, because pages are copied from it; 0: none
    * @param leastBytes batches of fewer bytes are not the GPU's
@@ -63,18 +68,19 @@ public final class NativeGpu {
    * @throws NativeException when the native library is of another build
    */
   public static long open(String library, String device, String kernels, boolean always, long memoryLimitBytes,
-      long pinnedLimitBytes, long pagesLimitBytes, long leastBytes, long timeoutMillis, int codec, int level) {
+      long cacheLimitBytes, long pinnedLimitBytes, long pagesLimitBytes, long leastBytes, long timeoutMillis, int codec,
+      int level) {
     String names = String.join(",", STATISTICS);
     if (!names.equals(statisticNames())) {
       throw new NativeException(NativeTransport.UNAVAILABLE, "the native library is of another build: its GPU has the "
           + "statistics " + statisticNames() + ", this jar expects " + names);
     }
-    long[] limits = {always ? 1 : 0, memoryLimitBytes, pinnedLimitBytes, pagesLimitBytes, leastBytes, timeoutMillis,
-        codec, level};
+    long[] limits = {always ? 1 : 0, memoryLimitBytes, cacheLimitBytes, pinnedLimitBytes, pagesLimitBytes, leastBytes,
+        timeoutMillis, codec, level};
     return openWithin(library, device, kernels, limits);
   }
 
-  /** @param limits the last eight arguments of {@link #open}, in their order */
+  /** @param limits the last nine arguments of {@link #open}, in their order */
   private static native long openWithin(String library, String device, String kernels, long[] limits);
 
   /** One line for the log: device, driver, what is used of it. Null for a closed handle. */
@@ -104,6 +110,37 @@ public final class NativeGpu {
    */
   public static native int encodeFor(long gpu, long writer);
 
+  /**
+   * Why copies of map outputs may have fewer bytes than {@link #open} was told; empty if they may have as many. Null
+   * for a closed handle.
+   *
+   * @param cacheLimitBytes as {@link #open} was told
+   */
+  public static native String lacksCache(long gpu, long cacheLimitBytes);
+
+  /**
+   * Copies a committed map output to the device, as far as the limit and the device's memory allow. It waits for the
+   * driver, about as long as it takes to read the file.
+   *
+   * @param file the data file, or a link to it; it must not change
+   * @param lengths bytes of each partition, which lie one behind another in the file
+   * @param inMemory whether the file is in memory
+   * @param sealed whether frames are sealed
+   * @return 1 if the copy is there; 0 if not, and {@link #statistics} has the reason: the file is what readers get
+   */
+  public static native int keepCopy(long gpu, int shuffle, long map, String file, long[] lengths, boolean inMemory,
+      boolean sealed);
+
+  /** The file of a map output has moved: copies of those on a disk cost more to bring back, and are dropped later. */
+  public static native int hostCopyMoved(long gpu, int shuffle, long map, boolean inMemory);
+
+  /**
+   * Drops the copies of a shuffle's map outputs; those that are in use when their readers have left. Calls no driver.
+   *
+   * @return how many
+   */
+  public static native int forgetShuffle(long gpu, int shuffle);
+
   /** Why the device is not used any more; empty while it is. Null for a closed handle. */
   public static native String lost(long gpu);
 
@@ -117,7 +154,7 @@ public final class NativeGpu {
   static native String statisticNames();
 
   /**
-   * Counts since it was opened.
+   * Counts since it was opened; {@code cache_bytes} and {@code cache_copies} are those of this moment.
    *
    * @param values one for each of {@link #STATISTICS}
    */

@@ -33,7 +33,7 @@ class NativeGpuTest {
     assertEquals(NativeTransport.NOT_FOUND, NativeGpu.probe(absent, ""));
     assertTrue(NativeCore.lastErrorMessage().contains("no usable CUDA driver at " + absent),
         NativeCore.lastErrorMessage());
-    assertEquals(NativeTransport.NOT_FOUND, NativeGpu.open(absent, "0", folder.toString(), true, 0, 1, 0, 1, 1000,
+    assertEquals(NativeTransport.NOT_FOUND, NativeGpu.open(absent, "0", folder.toString(), true, 0, 0, 1, 0, 1, 1000,
         NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST));
   }
 
@@ -51,12 +51,19 @@ class NativeGpuTest {
     assertNull(NativeGpu.lost(1L << 32));
     assertNull(NativeGpu.failure(1L << 32));
     assertNull(NativeGpu.lacksLanes(1L << 32));
+    assertNull(NativeGpu.lacksCache(1L << 32, 1));
+    assertEquals(NativeCore.STALE_HANDLE,
+        NativeGpu.keepCopy(1L << 32, 1, 1, "/absent", new long[] {1}, true, false));
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.hostCopyMoved(1L << 32, 1, 1, true));
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.forgetShuffle(1L << 32, 1));
     long writer = NativeException.check(
         NativeCore.writerOpen(1, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, false, null, null));
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.encodeFor(1L << 32, writer));
     assertEquals(0, NativeCore.writerWaitingForAccelerator(writer));
+    assertEquals(0, NativeCore.writerAcceleratedBatches(writer));
     assertEquals(0, NativeCore.writerClose(writer));
     assertEquals(NativeCore.STALE_HANDLE, NativeCore.writerWaitingForAccelerator(writer));
+    assertEquals(NativeCore.STALE_HANDLE, NativeCore.writerAcceleratedBatches(writer));
   }
 
   /** Those of the jar; in these tests there is none, so the folder is empty. */

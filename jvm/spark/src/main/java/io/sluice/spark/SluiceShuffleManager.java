@@ -393,6 +393,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     mapIds.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
     startedCache().ifPresent(cache -> cache.removeOutputs(shuffleId, mapIds));
     startedExecutorState().ifPresent(state -> {
+      state.gpu().ifPresent(gpu -> gpu.forgetShuffle(shuffleId));
       state.reportedBytes().forget(shuffleId);
       state.orderGuesses().forget(shuffleId);
       state.sampledShuffles().forget(shuffleId);
@@ -510,12 +511,14 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return Optional.of(ExecutorGpu.start(settings.gpu(), settings.blocks(), address, counters));
   }
 
-  private Optional<OutputCache> openCache(Optional<TransportService> transport) {
+  private Optional<OutputCache> openCache(Optional<TransportService> transport, Optional<ExecutorGpu> gpu) {
     settings.store().cacheLimit().warning().ifPresent(LOG::warn);
     long limit = wantedCacheLimit == LimitRequest.UNCHANGED ? settings.store().cacheLimit().bytes()
         : Settings.cacheLimit(conf, wantedCacheLimit).bytes();
-    return OutputCache.open(limit, memoryFiles, shuffleBlockResolver(),
-        (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
+    return OutputCache.open(limit, memoryFiles, shuffleBlockResolver(), (shuffleId, mapId, inMemory) -> {
+      transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId));
+      gpu.ifPresent(copies -> copies.hostCopyMoved(shuffleId, mapId, inMemory));
+    }, counters);
   }
 
   /** Sets the limit of map outputs in memory for all executors; on the driver. */
@@ -562,10 +565,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
       Optional<ApplicationKey> frameKey = ApplicationKey.of(SparkEnv.get());
       boolean nativeCore = nativeLibrary.available();
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
-      Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
+      Optional<ExecutorGpu> gpu = nativeCore ? startGpu() : Optional.empty();
+      Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport, gpu) : Optional.empty();
       executor = new ExecutorState(
           nativeCore, settings, idleCores, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache,
-          frameKey, nativeCore ? startGpu() : Optional.empty());
+          frameKey, gpu);
     }
     return executor;
   }

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -98,6 +99,27 @@ class SimulatedGpuTest {
       // 64 KiB or more of rows and their entries.
       assertTrue(ProcessCounters.here(Counter.GPU_ROW_BYTES) >= (batches + 1) << 15);
       assertEquals(0, ProcessCounters.here(Counter.GPU_TOO_LARGE));
+      assertNothingFailed(application);
+    }
+  }
+
+  /** In memory or on the disk, in the clear or sealed: each output has a copy, and none outlives its shuffle. */
+  @ParameterizedTest
+  @CsvSource({"cache, false", "files, true"})
+  void committedOutputsStayOnTheGpuUntilTheirShufflesEnd(String store, boolean encrypted) {
+    try (SparkApplication application = application("on", SIMULATOR.resolve("libcuda.so.1"))
+        .set("spark.sluice.gpu.cache.limit", "64m").set("spark.sluice.store", store)
+        .set("spark.io.encryption.enabled", Boolean.toString(encrypted)).start()) {
+      SparkSession session = application.session();
+      afterItsFirstBatches(session);
+      Await.until(LIMIT, () -> "no map output was kept on the GPU, or none was dropped with its shuffle", () -> {
+        run(SORT, session);
+        return ProcessCounters.here(Counter.GPU_CACHE_OUTPUTS) > 0 && ProcessCounters.here(Counter.GPU_CACHE_ENDED) > 0;
+      });
+      for (Counter none : List.of(Counter.GPU_CACHE_EVICTIONS, Counter.GPU_CACHE_REFUSED_BY_LIMIT,
+          Counter.GPU_CACHE_DAMAGED, Counter.GPU_CACHE_LOST, Counter.GPU_CACHE_MISSES)) {
+        assertEquals(0, ProcessCounters.here(none), none.id());
+      }
       assertNothingFailed(application);
     }
   }

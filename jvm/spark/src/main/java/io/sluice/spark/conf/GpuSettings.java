@@ -8,13 +8,14 @@ import java.util.OptionalLong;
  *
  * @param use which batches go to it
  * @param memoryLimitBytes of the GPU's memory; empty when the native core decides
+ * @param cacheLimitBytes of these, for copies of map outputs; 0: none are kept
  * @param pinnedLimitBytes of the host's memory that is pinned for copies from the GPU
  * @param pagesLimitBytes of the arena's memory that is pinned for copies to the GPU
  * @param minBatchBytes batches of fewer bytes of rows and entries are encoded by the CPU
  * @param timeoutMillis how long the GPU may not answer
  */
-public record GpuSettings(GpuUse use, OptionalLong memoryLimitBytes, long pinnedLimitBytes, long pagesLimitBytes,
-    long minBatchBytes, long timeoutMillis) {
+public record GpuSettings(GpuUse use, OptionalLong memoryLimitBytes, long cacheLimitBytes, long pinnedLimitBytes,
+    long pagesLimitBytes, long minBatchBytes, long timeoutMillis) {
   /**
    * What is to be said of settings with which shuffles of few partitions do not use the GPU.
    *

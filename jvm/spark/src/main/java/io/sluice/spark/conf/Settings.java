@@ -3,6 +3,7 @@ package io.sluice.spark.conf;
 import io.sluice.spark.SluiceException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -116,9 +117,17 @@ public record Settings(
   }
 
   private static GpuSettings gpu(SparkConf conf) {
+    OptionalLong memoryLimit = value(conf, SluiceSettings.GPU_MEMORY_LIMIT);
+    long cacheLimit = value(conf, SluiceSettings.GPU_CACHE_LIMIT);
+    if (memoryLimit.isPresent() && cacheLimit > memoryLimit.getAsLong()) {
+      throw new SluiceException("spark.sluice.gpu.cache.limit is " + cacheLimit + " bytes, more than "
+          + "spark.sluice.gpu.memory.limit, of which it is a part (" + memoryLimit.getAsLong() + " bytes); raise the "
+          + "latter, or leave it at auto");
+    }
     return new GpuSettings(
         value(conf, SluiceSettings.GPU),
-        value(conf, SluiceSettings.GPU_MEMORY_LIMIT),
+        memoryLimit,
+        cacheLimit,
         value(conf, SluiceSettings.GPU_PINNED_LIMIT),
         value(conf, SluiceSettings.GPU_PAGES_LIMIT),
         value(conf, SluiceSettings.GPU_MIN_BATCH_BYTES),

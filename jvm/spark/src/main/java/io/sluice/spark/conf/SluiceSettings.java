@@ -219,7 +219,17 @@ public final class SluiceSettings {
       "spark.sluice.gpu.memory.limit", "192m", "1t",
       "How many bytes of the GPU's memory an executor takes from the driver. A batch needs about seven times its bytes "
           + "while it is encoded; one for which there is no memory is encoded by the CPU. auto is an eighth of the "
-          + "GPU's memory, but at most half of what is free when the executor starts, so that RAPIDS keeps its pool.");
+          + "GPU's memory, and spark.sluice.gpu.cache.limit beside it, but at most half of what is free when the "
+          + "executor starts, so that RAPIDS keeps its pool.");
+
+  public static final Setting<Long> GPU_CACHE_LIMIT = Setting.bytes("spark.sluice.gpu.cache.limit", "0", "0", "1t",
+      "How many bytes of map output an executor also keeps in its GPU's memory, as a part of "
+          + "spark.sluice.gpu.memory.limit: copies of committed outputs of which the GPU has encoded batches, for "
+          + "readers in the GPU's memory. 0 keeps none. Spark's files, or memory with spark.sluice.store=cache, have "
+          + "every output all the same, so that copies are dropped at once when batches need the memory, their "
+          + "shuffle ends or the GPU fails, and nothing is lost. More than spark.sluice.gpu.memory.limit is an error; "
+          + "an executor whose GPU has less memory free keeps fewer, and logs a warning. Nothing in this version "
+          + "reads the copies: it is there to be measured, and for readers on GPUs to come.");
 
   public static final Setting<Long> GPU_PINNED_LIMIT = Setting.bytes("spark.sluice.gpu.pinned.limit", "32m", "4m",
       "64m",
@@ -308,7 +318,8 @@ public final class SluiceSettings {
       new SettingsGroup("GPUs",
           "For executors with an NVIDIA GPU whose cores are busy with encoding; without effect where spark.sluice.gpu "
               + "is off. For whom it may pay: docs/gpu.md.",
-          List.of(GPU, GPU_MEMORY_LIMIT, GPU_PINNED_LIMIT, GPU_PAGES_LIMIT, GPU_MIN_BATCH_BYTES, GPU_TIMEOUT)),
+          List.of(GPU, GPU_MEMORY_LIMIT, GPU_CACHE_LIMIT, GPU_PINNED_LIMIT, GPU_PAGES_LIMIT, GPU_MIN_BATCH_BYTES,
+              GPU_TIMEOUT)),
       new SettingsGroup("One-sided reads",
           "For spark.sluice.mode UCX and RDMA, and spark.sluice.transport ucx and auto; without effect otherwise.",
           List.of(TRANSPORT_TIMEOUT, TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES,

@@ -3,6 +3,7 @@ package io.sluice.spark.executor;
 import io.sluice.nativebridge.ArenaFigures;
 import io.sluice.nativebridge.TransportStatistics;
 import io.sluice.spark.fetch.FetchLatencies;
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.metrics.Counter.Unit;
 import io.sluice.spark.metrics.LatencyHistogram;
 import io.sluice.spark.store.OutputCache;
@@ -83,6 +84,8 @@ public enum ExecutorGauge {
           .mapToLong(FetchLatencies.Peer::slowNanos).findFirst().orElse(0)),
   CACHE_USED("cache.usedBytes", Unit.BYTES, "map output in memory",
       state -> state.cache().map(OutputCache::usedBytes).orElse(0L)),
+  GPU_CACHE_USED("gpu.cacheUsedBytes", Unit.BYTES, "copies of map outputs in the GPU's memory",
+      state -> state.gpu().map(ExecutorGpu::cacheBytes).orElse(0L)),
   MAPPED_REGIONS("transport.mappedRegions", Unit.COUNT, "parts of map outputs that are mapped for peers to read",
       transport(TransportStatistics::mappedRegions)),
   MAPPED_BYTES("transport.mappedBytes", Unit.BYTES, "bytes of those", transport(TransportStatistics::mappedBytes)),

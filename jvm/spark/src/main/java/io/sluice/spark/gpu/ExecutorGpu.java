@@ -9,6 +9,7 @@ import io.sluice.spark.conf.GpuSettings;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import java.io.File;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Locale;
@@ -47,6 +48,20 @@ public final class ExecutorGpu implements AutoCloseable {
     COUNTERS.put(Counter.GPU_NOT_TAKEN, "not_taken");
     COUNTERS.put(Counter.GPU_CALLS_FAILED, "device_failed");
     COUNTERS.put(Counter.GPU_LOST_BATCHES, "device_lost");
+    COUNTERS.put(Counter.GPU_CACHE_OUTPUTS, "cache_kept");
+    COUNTERS.put(Counter.GPU_CACHE_OUTPUT_BYTES, "cache_kept_bytes");
+    COUNTERS.put(Counter.GPU_CACHE_HITS, "cache_hits");
+    COUNTERS.put(Counter.GPU_CACHE_HIT_BYTES, "cache_hit_bytes");
+    COUNTERS.put(Counter.GPU_CACHE_MISSES, "cache_misses");
+    COUNTERS.put(Counter.GPU_CACHE_EVICTIONS, "cache_evictions");
+    COUNTERS.put(Counter.GPU_CACHE_PRESSURE_DROPS, "cache_pressure_drops");
+    COUNTERS.put(Counter.GPU_CACHE_ENDED, "cache_forgotten");
+    COUNTERS.put(Counter.GPU_CACHE_REFUSED_BY_LIMIT, "cache_refused_by_limit");
+    COUNTERS.put(Counter.GPU_CACHE_REFUSED_BY_MEMORY, "cache_refused_by_memory");
+    COUNTERS.put(Counter.GPU_CACHE_BUSY, "cache_refused_busy");
+    COUNTERS.put(Counter.GPU_CACHE_FAILED, "cache_failed");
+    COUNTERS.put(Counter.GPU_CACHE_DAMAGED, "cache_damaged");
+    COUNTERS.put(Counter.GPU_CACHE_LOST, "cache_lost");
   }
 
   /** Longer than a driver takes that compiles the kernels and waits for others' work: it does not answer then. */
@@ -60,6 +75,7 @@ public final class ExecutorGpu implements AutoCloseable {
   private boolean unavailableIsCounted;
   /** What was counted; guarded by itself. */
   private final long[] counted = new long[NativeGpu.STATISTICS.size()];
+  private final PendingCopies copies = new PendingCopies();
   private boolean failureIsKnown;
   /** Written under the lock. */
   private volatile boolean lossIsKnown;
@@ -101,6 +117,7 @@ public final class ExecutorGpu implements AutoCloseable {
       if (keep(device)) {
         LOG.info("spark.sluice.gpu={}: map output is encoded on a GPU too: {}", word(), device.describe());
         warnOfLanes(device.lacksLanes());
+        warnOfCache(device.lacksCache());
       } else {
         device.close();
       }
@@ -115,6 +132,12 @@ public final class ExecutorGpu implements AutoCloseable {
     if (!why.isEmpty()) {
       LOG.warn("The driver of this executor's GPU pins less of the host's memory than spark.sluice.gpu.pinned.limit "
           + "(gpu.pinnedRefused), so that fewer batches are encoded at a time: {}", why);
+    }
+  }
+
+  private static void warnOfCache(String why) {
+    if (!why.isEmpty()) {
+      LOG.warn("This executor's GPU keeps fewer map outputs than spark.sluice.gpu.cache.limit says: {}", why);
     }
   }
 
@@ -195,6 +218,84 @@ public final class ExecutorGpu implements AutoCloseable {
       counters.increment(Counter.GPU_BUSY);
     }
     return result;
+  }
+
+  /**
+   * Has a committed map output copied to the GPU's memory, on a thread that waits for it. Where none is idle it is not
+   * kept, and counted. Never throws.
+   *
+   * @param file its data file, which stays as it is until the shuffle ends
+   * @param lengths bytes of its partitions; not changed any more
+   * @param inMemory whether the file is in memory
+   * @param sealed whether its frames are sealed
+   */
+  public void keep(int shuffleId, long mapId, File file, long[] lengths, boolean inMemory, boolean sealed) {
+    Opened now = opened;
+    if (now == null || lossIsKnown) {
+      return;
+    }
+    copies.begin(shuffleId);
+    Future<?> begun = now.threads().trySubmit(() -> {
+      try {
+        now.device().keep(shuffleId, mapId, file, lengths, inMemory, sealed);
+      } catch (RuntimeException e) {
+        LOG.debug("A map output is not kept on the GPU", e);
+      } finally {
+        copied(now, shuffleId);
+      }
+      return null;
+    });
+    if (begun == null) {
+      counters.increment(Counter.GPU_CACHE_BUSY);
+      copied(now, shuffleId);
+    }
+  }
+
+  private void copied(Opened now, int shuffleId) {
+    if (copies.finish(shuffleId)) {
+      forgetShuffle(now, shuffleId);
+    }
+  }
+
+  /**
+   * The host's copy of a map output has moved to memory or to the disk, from where the GPU's costs more to bring back.
+   * Never throws, and waits for nothing.
+   */
+  public void hostCopyMoved(int shuffleId, long mapId, boolean inMemory) {
+    Opened now = opened;
+    if (now == null) {
+      return;
+    }
+    try {
+      now.device().hostCopyMoved(shuffleId, mapId, inMemory);
+    } catch (RuntimeException e) {
+      LOG.debug("The GPU's copies are dropped in another order than costs say", e);
+    }
+  }
+
+  /** Drops the copies of a shuffle that has ended. Never throws, and waits for nothing. */
+  public void forgetShuffle(int shuffleId) {
+    copies.end(shuffleId);
+    Opened now = opened;
+    if (now != null) {
+      forgetShuffle(now, shuffleId);
+    }
+  }
+
+  private static void forgetShuffle(Opened now, int shuffleId) {
+    try {
+      now.device().forgetShuffle(shuffleId);
+    } catch (RuntimeException e) {
+      LOG.debug("A shuffle's copies stay on the GPU until others need the room", e);
+    }
+  }
+
+  /** Bytes of map outputs in the GPU's memory now. */
+  public long cacheBytes() {
+    count();
+    synchronized (counted) {
+      return counted[NativeGpu.STATISTICS.indexOf("cache_bytes")];
+    }
   }
 
   /** Whether the device is not used any more. Looks whether it is. */

@@ -1,10 +1,11 @@
 package io.sluice.spark.gpu;
 
+import java.io.File;
 import java.io.IOException;
 
 /**
  * A GPU that encodes batches. Executors use {@link NativeGpuDevice}; tests have one in this process. All methods may be
- * called from any thread, and none but {@link #close} waits for the GPU.
+ * called from any thread, and none but {@link #keep} and {@link #close} waits for the GPU.
  */
 interface GpuDevice {
   /** Opens one. */
@@ -27,6 +28,26 @@ interface GpuDevice {
 
   /** Why these are fewer than the limit on pinned memory allows; empty if they are as many. */
   String lacksLanes();
+
+  /** Why copies of map outputs may have fewer bytes than the settings say; empty if they may have as many. */
+  String lacksCache();
+
+  /**
+   * Copies a committed map output to the device, if there is room; if not, {@link #statistics} has the reason. Waits
+   * for the GPU.
+   *
+   * @param file its data file
+   * @param lengths of its partitions
+   * @param inMemory whether the file is in memory
+   * @param sealed whether its frames are sealed
+   */
+  void keep(int shuffleId, long mapId, File file, long[] lengths, boolean inMemory, boolean sealed);
+
+  /** The host's copy of a map output has moved to memory or to the disk. */
+  void hostCopyMoved(int shuffleId, long mapId, boolean inMemory);
+
+  /** Drops all copies of a shuffle's map outputs. */
+  void forgetShuffle(int shuffleId);
 
   /**
    * Whether a batch would be encoded by it now; if not, {@link #statistics} has the reason.

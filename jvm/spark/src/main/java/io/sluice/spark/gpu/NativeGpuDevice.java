@@ -7,6 +7,7 @@ import io.sluice.nativebridge.NativeGpu;
 import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.conf.GpuSettings;
 import io.sluice.spark.conf.GpuUse;
+import java.io.File;
 import java.io.IOException;
 
 /** Runs in the native core. */
@@ -15,9 +16,11 @@ final class NativeGpuDevice implements GpuDevice {
   static final String LIBRARY = "sluice.cuda.library";
 
   private final long handle;
+  private final long cacheLimitBytes;
 
-  private NativeGpuDevice(long handle) {
+  private NativeGpuDevice(long handle, long cacheLimitBytes) {
     this.handle = handle;
+    this.cacheLimitBytes = cacheLimitBytes;
   }
 
   /**
@@ -30,9 +33,9 @@ final class NativeGpuDevice implements GpuDevice {
     NativeException.check(NativeGpu.probe(library, address));
     try (GpuKernels kernels = GpuKernels.unpack()) {
       return new NativeGpuDevice(NativeException.check(NativeGpu.open(library, address, kernels.folder(),
-          settings.use() == GpuUse.ON, settings.memoryLimitBytes().orElse(0), settings.pinnedLimitBytes(),
-          settings.pagesLimitBytes(), settings.minBatchBytes(), settings.timeoutMillis(),
-          blocks.codec().orElse(NativeCore.CODEC_NONE), blocks.level())));
+          settings.use() == GpuUse.ON, settings.memoryLimitBytes().orElse(0), settings.cacheLimitBytes(),
+          settings.pinnedLimitBytes(), settings.pagesLimitBytes(), settings.minBatchBytes(), settings.timeoutMillis(),
+          blocks.codec().orElse(NativeCore.CODEC_NONE), blocks.level())), settings.cacheLimitBytes());
     }
   }
 
@@ -50,6 +53,33 @@ final class NativeGpuDevice implements GpuDevice {
   public String lacksLanes() {
     String why = NativeGpu.lacksLanes(handle);
     return why == null ? "" : why;
+  }
+
+  @Override
+  public String lacksCache() {
+    String why = NativeGpu.lacksCache(handle, cacheLimitBytes);
+    return why == null ? "" : why;
+  }
+
+  @Override
+  public void keep(int shuffleId, long mapId, File file, long[] lengths, boolean inMemory, boolean sealed) {
+    int kept = NativeGpu.keepCopy(handle, shuffleId, mapId, file.getPath(), lengths, inMemory, sealed);
+    if (kept != NativeCore.STALE_HANDLE) {
+      NativeException.check(kept);
+    }
+  }
+
+  @Override
+  public void hostCopyMoved(int shuffleId, long mapId, boolean inMemory) {
+    checkOrClosed(NativeGpu.hostCopyMoved(handle, shuffleId, mapId, inMemory));
+  }
+
+  @Override
+  public void forgetShuffle(int shuffleId) {
+    int dropped = NativeGpu.forgetShuffle(handle, shuffleId);
+    if (dropped != NativeCore.STALE_HANDLE) {
+      NativeException.check(dropped);
+    }
   }
 
   @Override

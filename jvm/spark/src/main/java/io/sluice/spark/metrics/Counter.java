@@ -224,7 +224,30 @@ public enum Counter {
   GPU_NOT_TAKEN("gpu.notTaken", Unit.COUNT,
       "batches left to the CPU because the memory limit had no room for all that the GPU had made"),
   GPU_CALLS_FAILED("gpu.callsFailed", Unit.COUNT, "batches left to the CPU because a call of the driver failed"),
-  GPU_LOST_BATCHES("gpu.lostBatches", Unit.COUNT, "batches left to the CPU because the GPU was lost");
+  GPU_LOST_BATCHES("gpu.lostBatches", Unit.COUNT, "batches left to the CPU because the GPU was lost"),
+  GPU_CACHE_OUTPUTS("gpu.cacheOutputs", Unit.COUNT,
+      "map outputs of which a copy was made in the GPU's memory (spark.sluice.gpu.cache.limit)"),
+  GPU_CACHE_OUTPUT_BYTES("gpu.cacheOutputBytes", Unit.BYTES, "bytes of those copies"),
+  GPU_CACHE_HITS("gpu.cacheHits", Unit.COUNT, "reads served from the GPU's memory"),
+  GPU_CACHE_HIT_BYTES("gpu.cacheHitBytes", Unit.BYTES, "bytes of those reads"),
+  GPU_CACHE_MISSES("gpu.cacheMisses", Unit.COUNT,
+      "reads that were to be served from the GPU's memory, and were served from the host's copy"),
+  GPU_CACHE_EVICTIONS("gpu.cacheEvictions", Unit.COUNT, "copies dropped to make room for others"),
+  GPU_CACHE_PRESSURE_DROPS("gpu.cachePressureDrops", Unit.COUNT,
+      "copies dropped because a batch needed the GPU's memory"),
+  GPU_CACHE_ENDED("gpu.cacheEnded", Unit.COUNT, "copies dropped because their shuffle had ended"),
+  GPU_CACHE_REFUSED_BY_LIMIT("gpu.cacheRefusedByLimit", Unit.COUNT,
+      "map outputs of which no copy was made because spark.sluice.gpu.cache.limit has no room beside copies in use"),
+  GPU_CACHE_REFUSED_BY_MEMORY("gpu.cacheRefusedByMemory", Unit.COUNT,
+      "map outputs of which no copy was made because the GPU's memory had no room"),
+  GPU_CACHE_BUSY("gpu.cacheBusy", Unit.COUNT,
+      "map outputs of which no copy was made because as many as spark.sluice.gpu.pinned.limit permits were being "
+          + "encoded or copied"),
+  GPU_CACHE_FAILED("gpu.cacheFailed", Unit.COUNT,
+      "map outputs of which no copy was made because their file could not be read or a call of the driver failed"),
+  GPU_CACHE_DAMAGED("gpu.cacheDamaged", Unit.COUNT,
+      "copies dropped because a check of their frames failed; the host's copy was read"),
+  GPU_CACHE_LOST("gpu.cacheLost", Unit.COUNT, "copies lost with the GPU; the host's copies are there");
 
   /** The unit of a counter. */
   public enum Unit { COUNT, BYTES, NANOS }

@@ -243,7 +243,7 @@ public final class OutputCache implements AutoCloseable {
     if (outputs.returned(output)) {
       free(output);
     } else {
-      listener.moved(output.shuffleId(), output.mapId());
+      listener.moved(output.shuffleId(), output.mapId(), true);
     }
     return true;
   }
@@ -278,7 +278,7 @@ public final class OutputCache implements AutoCloseable {
     if (removed) {
       free(output);
     } else {
-      listener.moved(output.shuffleId(), output.mapId());
+      listener.moved(output.shuffleId(), output.mapId(), false);
     }
     return true;
   }

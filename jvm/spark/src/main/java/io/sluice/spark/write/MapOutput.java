@@ -124,6 +124,11 @@ final class MapOutput implements AutoCloseable {
     return runs.waitingForGpu() > 0;
   }
 
+  /** Whether the GPU has encoded batches of it; false for an output without rows. */
+  boolean hasBatchesByGpu() {
+    return isOpen() && runs.batchesByGpu() > 0;
+  }
+
   private long timed(LongSupplier encode) {
     long start = System.nanoTime();
     try {

@@ -5,6 +5,7 @@ import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.executor.ReportedBytes;
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.store.CachedOutput;
 import io.sluice.spark.store.OutputCache;
 import java.io.File;
@@ -185,6 +186,17 @@ final class MapOutputCommit {
   /** What Spark's own blocks of the same rows would have, by the estimate of {@link #mapStatus}; 0 without one. */
   long estimatedStockBytes() {
     return estimatedStockBytes;
+  }
+
+  /**
+   * Has a copy made in the GPU's memory, beside the task; after {@link #commit}.
+   *
+   * @param sealed whether the output's frames are sealed
+   */
+  void keepOn(ExecutorGpu gpu, boolean sealed) {
+    File file = resolver.getDataFile(shuffleId, mapId);
+    // Where memory has the output, it is a link.
+    gpu.keep(shuffleId, mapId, file, lengths, Files.isSymbolicLink(file.toPath()), sealed);
   }
 
   /** Bytes of each partition as committed; null before. */

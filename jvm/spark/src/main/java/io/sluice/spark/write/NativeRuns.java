@@ -69,6 +69,11 @@ final class NativeRuns implements Runs {
   }
 
   @Override
+  public long batchesByGpu() {
+    return NativeException.check(NativeCore.writerAcceleratedBatches(handle));
+  }
+
+  @Override
   public void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash,
       byte[] seal) {
     NativeException.check(

@@ -50,6 +50,11 @@ interface Runs {
     return 0;
   }
 
+  /** How many batches of {@link #encodeOnGpu} the GPU has encoded. */
+  default long batchesByGpu() {
+    return 0;
+  }
+
   /**
    * Adds a run that was written elsewhere: the frame of one row, in a file. It stays as it is until the commit; the
    * caller deletes the file in the end.

@@ -16,6 +16,7 @@ import io.sluice.spark.exchange.PartitionedRows;
 import io.sluice.spark.executor.CommitSpeed;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportedBytes;
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.memory.Spillable;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
@@ -84,6 +85,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final MapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
+  /** Keeps copies of map outputs; null for none. */
+  private final ExecutorGpu gpuCache;
+  private final boolean sealed;
   /** Null for an RDD's records: adaptive execution, which plans by block sizes, is SQL's only. */
   private final StockSizeEstimator stockSizes;
   private final CommitSpeed commitSpeed;
@@ -131,6 +135,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         new BatchEncoder(output, memory, executor.encoders(), executor.gpu().orElse(null), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         executor.fetchSettings().maxBlockBytesToMemory(), !executor.nativeCore(), executor.cache());
+    this.gpuCache = all.gpu().cacheLimitBytes() > 0 ? executor.gpu().orElse(null) : null;
+    this.sealed = keys != null;
     this.reportedBytes = executor.reportedBytes();
     this.stockSizes = format == RecordFormat.SQL_ROWS
         ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, context.partitionId()) : null;
@@ -524,6 +530,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
     mapStatus = commit.mapStatus(output, rowChecksum, stockSizes, reportedBytes);
     counters.add(Counter.WRITE_STOCK_BYTES, commit.estimatedStockBytes());
+    if (gpuCache != null && output.hasBatchesByGpu()) {
+      commit.keepOn(gpuCache, sealed);
+    }
   }
 
   /** CPU time of this thread but for what it has encoded itself, for differences. */

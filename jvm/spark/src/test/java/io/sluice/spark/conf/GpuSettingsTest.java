@@ -10,7 +10,7 @@ class GpuSettingsTest {
   private static final long MIB = 1 << 20;
 
   private static GpuSettings settings(GpuUse use) {
-    return new GpuSettings(use, OptionalLong.empty(), 32 * MIB, 4096 * MIB, 4 * MIB, 30_000);
+    return new GpuSettings(use, OptionalLong.empty(), 0, 32 * MIB, 4096 * MIB, 4 * MIB, 30_000);
   }
 
   @Test

@@ -59,7 +59,7 @@ class SettingsTest {
     assertEquals(OptionalInt.of(NativeCore.CHECKSUM_ADLER32), settings.blocks().checksum());
     assertEquals("", settings.nativeLibrary());
     assertEquals(
-        new GpuSettings(GpuUse.OFF, OptionalLong.empty(), 32L << 20, 4L << 30, 4L << 20, 30_000), settings.gpu());
+        new GpuSettings(GpuUse.OFF, OptionalLong.empty(), 0, 32L << 20, 4L << 30, 4L << 20, 30_000), settings.gpu());
   }
 
   @ParameterizedTest
@@ -182,6 +182,17 @@ class SettingsTest {
     String message =
         assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode, key, value)).getMessage();
     assertTrue(message.contains("spark.sluice.store = cache needs spark.sluice.codec = sluice"), message);
+  }
+
+  @Test
+  void theCacheOfAGpuIsAPartOfItsMemory() {
+    assertEquals(2L << 30, settings("spark.sluice.gpu.cache.limit", "2g").gpu().cacheLimitBytes());
+    String[] equal = {"spark.sluice.gpu.cache.limit", "2g", "spark.sluice.gpu.memory.limit", "2g"};
+    assertEquals(OptionalLong.of(2L << 30), settings(equal).gpu().memoryLimitBytes());
+    String[] more = {"spark.sluice.gpu.cache.limit", "3g", "spark.sluice.gpu.memory.limit", "2g"};
+    String message = assertThrows(SluiceException.class, () -> settings(more)).getMessage();
+    assertTrue(message.contains("spark.sluice.gpu.cache.limit is 3221225472 bytes")
+        && message.contains("spark.sluice.gpu.memory.limit") && message.contains("2147483648"), message);
   }
 
   @Test

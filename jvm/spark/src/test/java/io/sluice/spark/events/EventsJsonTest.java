@@ -214,7 +214,7 @@ class EventsJsonTest {
       told.putAll(event.figures());
     });
     assertEquals(figures, told);
-    assertTrue(events.size() < 6, () -> events.size() + " events");
+    assertTrue(events.size() < 7, () -> events.size() + " events");
     Map<String, Long> first = StageSummary.of(1, 1, 0, figures("write.")).get(0).figures();
     assertTrue(first.containsKey("write.blockBytes") && first.containsKey("write.stockBytes"),
         "the estimate of the saving compares these two in one event");

@@ -14,6 +14,7 @@ import io.sluice.spark.CapturedWarnings;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import java.io.File;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -27,6 +28,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class ExecutorGpuTest {
   private static final long LARGE = 4 << 20;
+  /** What nothing in an executor does, and what is a gauge. */
+  private static final List<String> UNCOUNTED =
+      List.of("decodes", "sorts", "codec_needed", "cache_bytes", "cache_copies");
 
   private final Counters counters = new Counters();
   private final TestGpu device = new TestGpu(LARGE);
@@ -91,7 +95,7 @@ class ExecutorGpuTest {
     for (Counter counter : Counter.values()) {
       sum += counters.get(counter);
     }
-    long expected = names.stream().filter(name -> !List.of("decodes", "sorts", "codec_needed").contains(name))
+    long expected = names.stream().filter(name -> !UNCOUNTED.contains(name))
         .mapToLong(name -> 10 + names.indexOf(name)).sum();
     assertEquals(expected + 1, sum, "and one lost device");
     gpu.close();
@@ -226,6 +230,88 @@ class ExecutorGpuTest {
       assertEquals(1, warnings.texts().size(), () -> warnings.texts().toString());
       assertTrue(warnings.texts().get(0).endsWith("cuLaunchKernel: a test"), warnings.texts().get(0));
       assertEquals(2, counters.get(Counter.GPU_CALLS_FAILED));
+    }
+  }
+
+  @Test
+  void mapOutputsAreKeptBesideTheTaskAndDroppedWithTheirShuffle() {
+    try (ExecutorGpu gpu = opened()) {
+      CountDownLatch latch = new CountDownLatch(1);
+      device.keepAfter(latch);
+      for (int map = 0; map < 3; map++) {
+        gpu.keep(5, map, new File("/data/" + map), new long[] {3, 4}, map == 1, false);
+      }
+      Await.until("both threads wait", () -> device.kept().size() == 2);
+      assertEquals(1, counters.get(Counter.GPU_CACHE_BUSY), "no thread was idle for the third");
+      latch.countDown();
+      assertEquals(List.of("5/0 /data/0 [3, 4] false false", "5/1 /data/1 [3, 4] true false"),
+          device.kept().stream().sorted().toList());
+      gpu.hostCopyMoved(5, 1, false);
+      gpu.hostCopyMoved(5, 1, true);
+      assertEquals(List.of("5/1 false", "5/1 true"), device.moves());
+      gpu.forgetShuffle(5);
+      assertEquals(List.of(5), device.forgotten());
+      device.did("cache_kept", 2);
+      device.did("cache_bytes", 14);
+      device.did("cache_forgotten", 1);
+      assertEquals(14, gpu.cacheBytes());
+      assertEquals(2, counters.get(Counter.GPU_CACHE_OUTPUTS));
+      assertEquals(1, counters.get(Counter.GPU_CACHE_ENDED));
+      device.did("cache_bytes", -14);
+      assertEquals(0, gpu.cacheBytes());
+      // A device that fails is no matter of the task or of whoever ends the shuffle.
+      device.refuseStatistics();
+      gpu.forgetShuffle(6);
+      gpu.hostCopyMoved(6, 1, false);
+      Await.until("a thread is idle", () -> {
+        gpu.keep(6, 9, new File("/data/9"), new long[] {1}, false, true);
+        return device.kept().contains("6/9 /data/9 [1] false true");
+      });
+    }
+  }
+
+  @Test
+  void aCopyThatComesAfterItsShuffleHasEndedIsDropped() {
+    try (ExecutorGpu gpu = opened()) {
+      CountDownLatch latch = new CountDownLatch(1);
+      device.keepAfter(latch);
+      gpu.keep(5, 1, new File("/data"), new long[] {1}, false, false);
+      Await.until("it is under way", () -> device.kept().size() == 1);
+      gpu.forgetShuffle(5);
+      assertEquals(List.of(5), device.forgotten());
+      latch.countDown();
+      Await.until("it is dropped", () -> device.forgotten().equals(List.of(5, 5)));
+    }
+  }
+
+  @Test
+  void aGpuThatIsNotOpenOrIsLostKeepsNothing() {
+    CountDownLatch latch = new CountDownLatch(1);
+    try (ExecutorGpu gpu = device.openAfter(latch, GpuUse.ON, counters)) {
+      gpu.keep(5, 1, new File("/data"), new long[] {1}, false, false);
+      gpu.forgetShuffle(5);
+      gpu.hostCopyMoved(5, 1, false);
+      assertEquals(0, gpu.cacheBytes());
+      latch.countDown();
+      Await.until("it is opened", () -> gpu.encodeFor(7));
+      device.lose("a test");
+      assertTrue(gpu.isLost());
+      gpu.keep(5, 1, new File("/data"), new long[] {1}, false, false);
+    }
+    assertEquals(List.of(), device.kept());
+    assertEquals(List.of(), device.forgotten());
+    assertEquals(0, counters.get(Counter.GPU_CACHE_BUSY));
+  }
+
+  @Test
+  void aLowerLimitOfTheCacheIsWarnedOf() {
+    String why = "64 MiB and not 100, because a test";
+    device.lackCache(why);
+    try (CapturedWarnings warnings = CapturedWarnings.of(ExecutorGpu.class); ExecutorGpu gpu = opened()) {
+      Await.until("it is said", () -> !warnings.texts().isEmpty());
+      assertEquals(1, warnings.texts().size(), () -> warnings.texts().toString());
+      String words = warnings.texts().get(0);
+      assertTrue(words.contains("spark.sluice.gpu.cache.limit") && words.endsWith(why), words);
     }
   }
 

@@ -1,9 +1,13 @@
 package io.sluice.spark.gpu;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.sluice.nativebridge.NativeGpu;
 import io.sluice.spark.Await;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counters;
+import java.io.File;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -16,6 +20,11 @@ public final class TestGpu implements GpuDevice {
   private final long leastBytes;
   private final long[] statistics = new long[NativeGpu.STATISTICS.size()];
   private final List<Long> writers = new CopyOnWriteArrayList<>();
+  private final List<String> kept = new CopyOnWriteArrayList<>();
+  private final List<String> moves = new CopyOnWriteArrayList<>();
+  private final List<Integer> forgotten = new CopyOnWriteArrayList<>();
+  private volatile CountDownLatch whileKeeping = new CountDownLatch(0);
+  private volatile String lacksCache = "";
   private final AtomicInteger closed = new AtomicInteger();
   private volatile LongConsumer onWriter = writer -> {};
   private volatile String lost = "";
@@ -70,6 +79,31 @@ public final class TestGpu implements GpuDevice {
     lacksLanes = why;
   }
 
+  /** Keeps fewer map outputs than it might. */
+  void lackCache(String why) {
+    lacksCache = why;
+  }
+
+  /** Map outputs come to it no sooner than this is down. */
+  void keepAfter(CountDownLatch latch) {
+    whileKeeping = latch;
+  }
+
+  /** What it was to keep, in words. */
+  List<String> kept() {
+    return kept;
+  }
+
+  /** Moves of host copies that it was told of, in words. */
+  List<String> moves() {
+    return moves;
+  }
+
+  /** Shuffles whose copies it was to drop. */
+  List<Integer> forgotten() {
+    return forgotten;
+  }
+
   void refuseStatistics() {
     refusesStatistics = true;
   }
@@ -96,6 +130,40 @@ public final class TestGpu implements GpuDevice {
   @Override
   public String lacksLanes() {
     return lacksLanes;
+  }
+
+  @Override
+  public String lacksCache() {
+    return lacksCache;
+  }
+
+  @Override
+  public void keep(int shuffleId, long mapId, File file, long[] lengths, boolean inMemory, boolean sealed) {
+    kept.add(shuffleId + "/" + mapId + " " + file + " " + Arrays.toString(lengths) + " " + inMemory + " " + sealed);
+    if (refusesStatistics) {
+      throw new IllegalStateException("a test");
+    }
+    try {
+      assertTrue(whileKeeping.await(60, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void hostCopyMoved(int shuffleId, long mapId, boolean inMemory) {
+    moves.add(shuffleId + "/" + mapId + " " + inMemory);
+    if (refusesStatistics) {
+      throw new IllegalStateException("a test");
+    }
+  }
+
+  @Override
+  public void forgetShuffle(int shuffleId) {
+    forgotten.add(shuffleId);
+    if (refusesStatistics) {
+      throw new IllegalStateException("a test");
+    }
   }
 
   @Override

@@ -100,8 +100,8 @@ class OutputCacheTest {
     return cache;
   }
 
-  private synchronized void noteMove(int shuffleId, long mapId) {
-    moved.add(shuffleId + "/" + mapId);
+  private synchronized void noteMove(int shuffleId, long mapId, boolean inMemory) {
+    moved.add(shuffleId + "/" + mapId + (inMemory ? " to memory" : ""));
   }
 
   @AfterEach
@@ -386,7 +386,7 @@ class OutputCacheTest {
     assertTrue(isMemoryFile(1, 1));
     assertReadable(1, 1);
     assertEquals(CHARGE, cache.usedBytes());
-    Await.until("the transport is told", () -> moved.equals(List.of("1/1", "1/1")));
+    Await.until("the transport is told", () -> moved.equals(List.of("1/1", "1/1 to memory")));
     commit(3, 1);
     assertTrue(isOnDisk(output));
     assertFalse(isMemoryFile(1, 1));

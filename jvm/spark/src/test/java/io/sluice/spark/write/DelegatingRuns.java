@@ -32,6 +32,11 @@ class DelegatingRuns implements Runs {
   }
 
   @Override
+  public long batchesByGpu() {
+    return runs.batchesByGpu();
+  }
+
+  @Override
   public void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash, byte[] seal) {
     runs.addRow(sequence, partition, file, start, bytes, rowHash, seal);
   }

@@ -55,6 +55,7 @@ class NativeRunsTest {
       assertEquals(1, device.writers().size(), "the GPU has it");
       assertEquals(List.of(0L), encodedBefore);
       assertEquals(0, runs.waitingForGpu());
+      assertEquals(0, runs.batchesByGpu());
       runs.close();
     }
   }
