@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_mem::Arena;
+use sluice_mem::{Arena, MemoryKind};
 
 use crate::agent::{Agent, Command, PeerState, Shared, TransportOptions};
 use crate::completions::Completion;
@@ -370,7 +370,7 @@ impl Wire for CrowdWire {
         answer.into_iter().for_each(|answer| self.say(peer, answer));
     }
 
-    unsafe fn register(&mut self, _: usize, _: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(&mut self, _: usize, _: usize, _: MemoryKind) -> Result<(Region, Vec<u8>), WireError> {
         self.next += 1;
         Ok((Region(self.next), vec![1; KEY_BYTES]))
     }

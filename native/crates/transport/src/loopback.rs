@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sluice_mem::MemoryKind;
+
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 /// Closed connections that are remembered before those of which nothing is under way are forgotten.
@@ -59,6 +61,8 @@ struct Connection {
 }
 
 struct Read {
+    /// Of `local`.
+    kind: MemoryKind,
     due: Duration,
     token: u64,
     connection: Option<u64>,
@@ -136,6 +140,11 @@ impl Network {
     }
 }
 
+/// This wire is a loop of the processor's.
+fn unreadable() -> WireError {
+    WireError("this process does not read or write the memory of GPUs".into())
+}
+
 fn node_of(address: &[u8]) -> Option<u64> {
     address.try_into().ok().map(u64::from_le_bytes)
 }
@@ -209,6 +218,9 @@ impl State {
         let error = |why: &str| Err(WireError(why.into()));
         if self.is_closed(read.connection) {
             return error("the connection is closed");
+        }
+        if read.kind.device().is_some() {
+            return Err(unreadable());
         }
         let Some((_, address, bytes)) = self.regions.get(&read.region) else {
             return error("the region is not registered");
@@ -314,8 +326,16 @@ impl Wire for Loopback {
         }
     }
 
-    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        kind: MemoryKind,
+    ) -> Result<(Region, Vec<u8>), WireError> {
         let mut state = self.call();
+        if kind.device().is_some() {
+            return Err(unreadable());
+        }
         state.next += 1;
         let region = Region(state.next);
         state.regions.insert(region, (self.node, address as u64, bytes as u64));
@@ -336,9 +356,9 @@ impl Wire for Loopback {
         let connection = state.of_end(self.node, endpoint);
         let region = Region(node_of(get.key).unwrap_or(0));
         let (due, local) = (state.due(), get.local.expose_provenance());
-        let Get { token, remote, bytes, .. } = get;
+        let Get { token, remote, bytes, kind, .. } = get;
         if let Some(node) = state.nodes.get_mut(&self.node) {
-            node.reads.push(Read { due, token, connection, region, remote, local, bytes });
+            node.reads.push(Read { kind, due, token, connection, region, remote, local, bytes });
         }
     }
 

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_mem::Arena;
+use sluice_mem::{Arena, MemoryKind};
 
 use self::batches::Batches;
 pub use self::schedule::Waits;
@@ -215,7 +215,7 @@ impl Reader {
         self.last = token;
         self.watch.heard(peer, now);
         let mut probe = Probe::new(content);
-        let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
+        let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES, kind: MemoryKind::Host };
         self.probes.insert(token, (peer, probe));
         // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or
         // is leaked (`leak_gets`).

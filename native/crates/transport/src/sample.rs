@@ -1,6 +1,8 @@
 //! The self-test of a connection: before a reader asks for anything it reads some random bytes of the owner's, of which
 //! the owner has told it what they are. A transport that reads wrong bytes fails there, before it reads a user's data.
 
+use sluice_mem::MemoryKind;
+
 use crate::message::{Body, SAMPLE_BYTES};
 use crate::wire::{Region, Wire, WireError};
 
@@ -27,7 +29,7 @@ impl Sample {
         let (region, key) = match self.registered.take() {
             Some(registered) => registered,
             // SAFETY: the box is never moved out of or written to, and `close` unregisters before it goes.
-            None => unsafe { wire.register(address, SAMPLE_BYTES) }?,
+            None => unsafe { wire.register(address, SAMPLE_BYTES, MemoryKind::Host) }?,
         };
         self.registered = Some((region, key.clone()));
         Ok(Body::Sample { address: address as u64, content: *self.content, key })

@@ -325,6 +325,8 @@ fn run<W: Wire>(agent: &mut Agent<W>, stopped: &AtomicBool) {
 
 #[cfg(test)]
 mod tests {
+    use sluice_mem::MemoryKind;
+
     use super::*;
     use crate::cma::CmaWire;
     use crate::wire::{Endpoint, Event, Get, Region};
@@ -351,7 +353,7 @@ mod tests {
 
         fn send(&mut self, _: Endpoint, _: Vec<u8>) {}
 
-        unsafe fn register(&mut self, _: usize, _: usize) -> Result<(Region, Vec<u8>), WireError> {
+        unsafe fn register(&mut self, _: usize, _: usize, _: MemoryKind) -> Result<(Region, Vec<u8>), WireError> {
             Err(WireError("never".into()))
         }
 

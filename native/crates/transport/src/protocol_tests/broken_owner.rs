@@ -1,5 +1,7 @@
 //! Owners that break the protocol, or whose memory cannot be read.
 
+use sluice_mem::MemoryKind;
+
 use super::scripted_owner::{SCRIPTED_PEER, ScriptedOwner};
 use super::world::{Reads, bytes_of, failure_of};
 use crate::agent::Command;
@@ -82,7 +84,7 @@ pub(super) fn a_failed_read_fails_its_own_block_only(reads: Reads) {
     owner.fetch();
     let address = memory.as_ptr().expose_provenance();
     // SAFETY: `memory` lives until the end.
-    let (_, key) = unsafe { owner.wire.register(address, 64) }.expect("registered");
+    let (_, key) = unsafe { owner.wire.register(address, 64, MemoryKind::Host) }.expect("registered");
     let keys = vec![crate::message::Key { region: 1, bytes: key }];
     let range = crate::message::Range { key: 0, address: address as u64, bytes: 64 };
     owner.say(Body::Located { batch: 4, keys, found: vec![Ok(vec![range])] });

@@ -1,5 +1,7 @@
 //! An owner whose messages the test writes one by one, so that it can break the protocol.
 
+use sluice_mem::MemoryKind;
+
 use super::world::{Reads, World, block, failure_of};
 use crate::agent::{Command, PeerState};
 use crate::cma::CmaWire;
@@ -79,7 +81,7 @@ impl ScriptedOwner {
     pub(super) fn show(&mut self, memory: &[u8; 64], content: [u8; 64]) {
         let address = memory.as_ptr().expose_provenance();
         // SAFETY: the tests keep `memory` for as long as the world runs.
-        let (_, key) = unsafe { self.wire.register(address, 64) }.expect("registered");
+        let (_, key) = unsafe { self.wire.register(address, 64, MemoryKind::Host) }.expect("registered");
         self.say(Body::Sample { address: address as u64, content, key });
         self.world.run(3);
     }
