@@ -132,7 +132,7 @@ pub(crate) fn run(experiment: &Experiment, device: Option<&str>) -> Result<(), S
 
 /// A combination, in a process that is ended when the time is over.
 fn run_one(plan: &Plan, left: Duration) -> Value {
-    let limit = left.min(Duration::from_secs(25));
+    let limit = left.min(Duration::from_secs(9));
     if limit < Duration::from_secs(2) {
         return json!({ "outcome": "left out", "why": "no time was left" });
     }
@@ -177,7 +177,8 @@ fn collect(output: impl Read) -> (Option<Value>, Vec<String>) {
     let (mut value, mut protocols, mut of_gets) = (None, Vec::new(), false);
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         let row = line.split_once('|').map(|(_, row)| row.trim_matches(['|', ' ']));
-        if let Some(said) = line.strip_prefix(SAYS) {
+        // UCX's own buffer may have left the begin of a line before it.
+        if let Some((_, said)) = line.split_once(SAYS) {
             value = serde_json::from_str(said).ok();
         } else if let Some(row) = row {
             let begins = row.contains(" by ucp_");
@@ -203,8 +204,9 @@ fn lines(outcome: &Value) -> String {
     for figure in outcome["figures"].as_array().into_iter().flatten() {
         let number = |name: &str| figure[name].as_f64().unwrap_or(f64::NAN);
         let rate = |name: &str| format!("{:.2}", number(name) / 1e9);
+        let link = figure["first_link"].as_f64().map(|link| format!(", its get alone {:.2}", link / 1e9));
         lines += &format!(
-            "  {:>6} KiB: {} GB/s beside {} ({:.2}); {} at a time {} beside {} ({:.2})\n",
+            "  {:>6} KiB: {} GB/s beside {} ({:.2}); {} at a time {} beside {} ({:.2}){}; begun in {:.1} us\n",
             number("bytes") / 1024.0,
             rate("one"),
             rate("bare_one"),
@@ -213,6 +215,8 @@ fn lines(outcome: &Value) -> String {
             rate("got"),
             rate("bare"),
             number("ratio"),
+            link.unwrap_or_default(),
+            number("begin_micros"),
         );
     }
     lines

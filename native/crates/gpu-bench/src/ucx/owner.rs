@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sluice_cuda::Context;
-use sluice_transport::Wire;
+use sluice_transport::{CmaWire, Wire};
 use sluice_ucx::{Ucx, UcxOptions, UcxWire};
 
 use super::memory::{Kind, Memory, gpu};
@@ -17,8 +17,9 @@ use super::{SAYS, hex};
 /// Longer than a combination takes.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A wire for device memory, if there is a GPU. UCX looks at the context that is current when it makes its own.
-pub(super) fn wire(library: Option<&Path>, gpu: Option<&Context>) -> Result<(Arc<Ucx>, UcxWire), String> {
+/// A wire as executors have it: CMA before UCX; for device memory, if there is a GPU. UCX looks at the context that is
+/// current when it makes its own.
+pub(super) fn wire(library: Option<&Path>, gpu: Option<&Context>) -> Result<(Arc<Ucx>, CmaWire<UcxWire>), String> {
     let ucx = Ucx::open(library, None).map_err(|e| e.to_string())?;
     let options = UcxOptions { device_memory: gpu.is_some(), ..UcxOptions::default() };
     let make = || UcxWire::with(Arc::clone(&ucx), options);
@@ -26,12 +27,13 @@ pub(super) fn wire(library: Option<&Path>, gpu: Option<&Context>) -> Result<(Arc
         Some(gpu) => gpu.with_current(make).map_err(|e| e.to_string())?,
         None => make(),
     };
+    let wire = CmaWire::new(wire.map_err(|e| e.to_string())?, true, Arc::default()).with_helper(LONGEST);
     Ok((ucx, wire.map_err(|e| e.to_string())?))
 }
 
 /// Runs the owner's process: one line with what a reader needs, then UCX's work until the standard input ends.
 pub(super) fn run(kind: Kind, bytes: usize, library: Option<&Path>, device: Option<&str>) -> Result<(), String> {
-    let say = |value: Value| println!("{SAYS}{value}");
+    let say = |value: Value| println!("\n{SAYS}{value}");
     let gpu = gpu(device);
     let mut memory = Memory::new(kind, bytes, gpu.as_ref().ok())?;
     memory.write_pattern()?;

@@ -7,8 +7,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sluice_cuda::{Context, IpcHandle, IpcMemory};
-use sluice_transport::{Endpoint, Event, Get, Wire};
+use sluice_cuda::{Context, Event as Recorded, IpcHandle, IpcMemory};
+use sluice_mem::MemoryKind;
+use sluice_transport::{CmaWire, Endpoint, Event, Get, Wire};
 use sluice_ucx::UcxWire;
 
 use super::memory::{Bare, Kind, Memory, finish, gpu};
@@ -19,10 +20,13 @@ const OWNER_STARTS: Duration = Duration::from_secs(20);
 /// One get, also of 256 MiB by way of TCP.
 const GET_ENDS: Duration = Duration::from_secs(10);
 /// What is measured at once, at least, and how often in turn.
-const MEASURED: Duration = Duration::from_millis(40);
+const MEASURED: Duration = Duration::from_millis(25);
 const ROUNDS: usize = 3;
 /// Bytes of gets under way at a time, when there are several.
 const WINDOW_BYTES: usize = 4 << 20;
+/// Pieces that go through another kind of memory, and how many at a time.
+const PIECE_BYTES: usize = 4 << 20;
+const SLOTS: usize = 4;
 
 /// What went wrong, as far as it has a name of its own.
 pub(super) enum Wrong {
@@ -56,8 +60,8 @@ impl Owner {
         let output = owner.child.stdout.take().ok_or_else(|| "no pipe".to_string())?;
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                match line.strip_prefix(SAYS) {
-                    Some(said) => drop(sender.send(said.to_string())),
+                match line.split_once(SAYS) {
+                    Some((_, said)) => drop(sender.send(said.to_string())),
                     None => println!("owner: {line}"),
                 }
             }
@@ -95,43 +99,96 @@ impl Drop for Owner {
     }
 }
 
+/// Pieces on their way through a lease of another kind, where no get goes from the owner's memory to the reader's at
+/// once: from the device to the host by a lease on the device, from the host to the device by pinned memory.
+struct Bounce {
+    memory: Memory,
+    slots: Vec<(Slot, Recorded)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Slot {
+    Free,
+    /// By the get's token; where the piece goes.
+    Getting {
+        token: u64,
+        at: usize,
+        bytes: usize,
+    },
+    Copying,
+}
+
+impl Bounce {
+    fn new(plan: &Plan, gpu: Option<&Context>) -> Result<Option<Self>, String> {
+        let kind = match (plan.owner, plan.reader) {
+            (Kind::Device, Kind::Device) => return Ok(None),
+            (Kind::Device, _) => Kind::Device,
+            (_, Kind::Device) => Kind::Pinned,
+            _ => return Ok(None),
+        };
+        let memory = Memory::new(kind, SLOTS * PIECE_BYTES, gpu)?;
+        let event = || gpu.ok_or("no GPU")?.event().map_err(|e| e.to_string());
+        let slots = (0..SLOTS).map(|_| Ok((Slot::Free, event()?))).collect::<Result<_, String>>()?;
+        Ok(Some(Self { memory, slots }))
+    }
+}
+
 /// Gets of the owner's memory into this process's.
 struct Gets {
-    wire: UcxWire,
+    wire: CmaWire<UcxWire>,
     endpoint: Endpoint,
     key: Vec<u8>,
     remote: u64,
     memory: Memory,
+    bounce: Option<Bounce>,
     next: u64,
+    /// What the calls of the wire's `get` took.
+    begun: Duration,
 }
 
 impl Gets {
-    /// Starts one; `offset` is the same on both sides.
-    fn start(&mut self, offset: usize, bytes: usize) {
+    /// Starts a get of the bytes at this offset, to an address here.
+    fn start(&mut self, offset: usize, local: usize, bytes: usize, kind: MemoryKind) -> u64 {
         self.next += 1;
-        let local = std::ptr::with_exposed_provenance_mut(self.memory.address() + offset);
-        let (token, remote, kind) = (self.next, self.remote + offset as u64, self.memory.kind());
+        let local = std::ptr::with_exposed_provenance_mut(local);
+        let (token, remote) = (self.next, self.remote + offset as u64);
         let get = Get { token, key: &self.key, remote, local, bytes, kind };
+        let begin = Instant::now();
         // SAFETY: the memory has these bytes and is looked at only after the gets have ended; if one does not end, the
-        // process does (`end_all` fails, and what fails ends by `exit`).
+        // process does (what waits for it fails, and what fails ends by `exit`).
         unsafe { self.wire.get(self.endpoint, get) };
+        self.begun += begin.elapsed();
+        token
     }
 
-    /// Waits until so many have ended.
-    fn end(&mut self, mut under_way: usize) -> Result<(), String> {
-        let (end, mut events) = (Instant::now() + GET_ENDS, Vec::new());
-        while under_way > 0 {
-            self.wire.progress(&mut events);
-            for event in events.drain(..) {
-                match event {
-                    Event::Got { result, .. } => {
-                        result.map_err(|e| format!("a get: {e}"))?;
-                        under_way -= 1;
-                    }
-                    Event::Failed { error, .. } => return Err(error.to_string()),
-                    Event::Message(_) | Event::Stuck { .. } => {}
+    /// The tokens of gets that have ended since the last call.
+    fn ended(&mut self) -> Result<Vec<u64>, String> {
+        let mut events = Vec::new();
+        self.wire.progress(&mut events);
+        let mut ended = Vec::new();
+        for event in events {
+            match event {
+                Event::Got { token, result } => {
+                    result.map_err(|e| format!("a get: {e}"))?;
+                    ended.push(token);
                 }
+                Event::Failed { error, .. } => return Err(error.to_string()),
+                Event::Message(_) | Event::Stuck { .. } => {}
             }
+        }
+        Ok(ended)
+    }
+
+    /// Reads pieces of this size, one behind the other, at once to where they go.
+    fn read_at_once(&mut self, shape: Shape) -> Result<(), String> {
+        let (end, kind, local) = (Instant::now() + GET_ENDS, self.memory.kind(), self.memory.address());
+        for number in 0..shape.window {
+            let offset = number * shape.bytes;
+            self.start(offset, local + offset, shape.bytes, kind);
+        }
+        let mut under_way = shape.window;
+        while under_way > 0 {
+            under_way -= self.ended()?.len();
             if Instant::now() > end {
                 return Err(format!("{under_way} gets have not ended within {GET_ENDS:?}"));
             }
@@ -139,11 +196,71 @@ impl Gets {
         Ok(())
     }
 
+    /// The same through the bounce lease: a piece is copied on while the next ones come.
+    fn read_through(&mut self, bounce: &mut Bounce, shape: Shape) -> Result<(), String> {
+        let (end, total, mut next, mut left) =
+            (Instant::now() + GET_ENDS, shape.bytes * shape.window, 0, shape.bytes * shape.window);
+        let (kind, slots_at) = (bounce.memory.kind(), bounce.memory.address());
+        while left > 0 {
+            for number in 0..bounce.slots.len() {
+                if bounce.slots[number].0 == Slot::Free && next < total {
+                    let (at, bytes) = (next, (total - next).min(shape.bytes).min(PIECE_BYTES));
+                    next += bytes;
+                    let token = self.start(at, slots_at + number * PIECE_BYTES, bytes, kind);
+                    bounce.slots[number].0 = Slot::Getting { token, at, bytes };
+                }
+            }
+            for token in self.ended()? {
+                let of_token = |slot: &Slot| matches!(slot, Slot::Getting { token: of, .. } if *of == token);
+                let Some(number) = bounce.slots.iter().position(|(slot, _)| of_token(slot)) else { continue };
+                let Slot::Getting { at, bytes, .. } = bounce.slots[number].0 else { continue };
+                // SAFETY: the slot has the piece, whose place is within the reader's memory; both are used for nothing
+                // else before the event below.
+                unsafe { self.memory.copy_from(at, &mut bounce.memory, number * PIECE_BYTES, bytes) }?;
+                let memory = if kind.device().is_some() { &bounce.memory } else { &self.memory };
+                let (_, stream) = memory.device().ok_or("no memory of the device")?;
+                bounce.slots[number].1.record(stream).map_err(|e| e.to_string())?;
+                bounce.slots[number].0 = Slot::Copying;
+                left -= bytes;
+            }
+            for (slot, copied) in &mut bounce.slots {
+                if *slot == Slot::Copying && copied.is_done().map_err(|e| e.to_string())? {
+                    *slot = Slot::Free;
+                }
+            }
+            if Instant::now() > end {
+                return Err(format!("{left} bytes were not read within {GET_ENDS:?}"));
+            }
+        }
+        // Copies of one stream: after the last of them all are done.
+        while bounce.slots.iter().any(|(slot, _)| *slot == Slot::Copying) {
+            for (slot, copied) in &mut bounce.slots {
+                if *slot == Slot::Copying && copied.is_done().map_err(|e| e.to_string())? {
+                    *slot = Slot::Free;
+                }
+            }
+            if Instant::now() > end {
+                return Err(format!("copies have not ended within {GET_ENDS:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, shape: Shape) -> Result<(), String> {
+        match self.bounce.take() {
+            None => self.read_at_once(shape),
+            Some(mut bounce) => {
+                let read = self.read_through(&mut bounce, shape);
+                self.bounce = Some(bounce);
+                read
+            }
+        }
+    }
+
     /// A get of so many bytes brings them all.
     fn verify(&mut self, bytes: usize) -> Result<(), String> {
         self.memory.spoil(bytes)?;
-        self.start(0, bytes);
-        self.end(1)?;
+        self.read(Shape { bytes, window: 1 })?;
         self.memory.check(bytes)
     }
 
@@ -151,10 +268,32 @@ impl Gets {
     fn seconds(&mut self, shape: Shape, count: usize) -> Result<f64, String> {
         let begin = Instant::now();
         for _ in 0..count.div_ceil(shape.window) {
-            (0..shape.window).for_each(|number| self.start(number * shape.bytes, shape.bytes));
-            self.end(shape.window)?;
+            self.read(shape)?;
         }
         Ok(begin.elapsed().as_secs_f64())
+    }
+
+    /// Bytes a second of gets into the bounce lease alone, of the sizes that the whole has.
+    fn first_link(&mut self, shape: Shape) -> Result<Option<f64>, String> {
+        let Some(bounce) = self.bounce.as_mut() else { return Ok(None) };
+        let (bytes, kind, local) = (shape.bytes.min(PIECE_BYTES), bounce.memory.kind(), bounce.memory.address());
+        let mut seconds = |count: usize| -> Result<f64, String> {
+            let begin = Instant::now();
+            for _ in 0..count.div_ceil(SLOTS) {
+                let end = Instant::now() + GET_ENDS;
+                (0..SLOTS).for_each(|slot| _ = self.start(slot * bytes, local + slot * PIECE_BYTES, bytes, kind));
+                let mut under_way = SLOTS;
+                while under_way > 0 {
+                    under_way -= self.ended()?.len();
+                    if Instant::now() > end {
+                        return Err(format!("{under_way} gets have not ended within {GET_ENDS:?}"));
+                    }
+                }
+            }
+            Ok(begin.elapsed().as_secs_f64())
+        };
+        let count = enough(&mut seconds, SLOTS)?;
+        Ok(Some((bytes * count) as f64 / seconds(count)?))
     }
 }
 
@@ -267,7 +406,8 @@ fn read(plan: &Plan, figures: &mut Vec<Value>) -> Result<Value, Wrong> {
     let (ucx, mut wire) = super::owner::wire(plan.library.as_deref(), gpu.as_ref())?;
     let endpoint = wire.open(&owner.bytes("address")?).map_err(|e| e.to_string())?.endpoint;
     let remote = owner.says["remote"].as_u64().ok_or_else(|| "the owner said no address".to_string())?;
-    let mut gets = Gets { wire, endpoint, key: owner.bytes("key")?, remote, memory, next: 0 };
+    let (bounce, begun) = (Bounce::new(plan, gpu.as_ref())?, Duration::ZERO);
+    let mut gets = Gets { wire, endpoint, key: owner.bytes("key")?, remote, memory, bounce, next: 0, begun };
     let begin = Instant::now();
     let mut sized = || -> Result<String, String> {
         gets.verify(plan.sizes[0])?;
@@ -282,7 +422,12 @@ fn read(plan: &Plan, figures: &mut Vec<Value>) -> Result<Value, Wrong> {
                 _ => rates(&mut gets, &copies, Shape { bytes, window })?,
             };
             gets.verify(bytes)?;
+            let first_link = gets.first_link(Shape { bytes, window })?;
+            let (begun, number) = (gets.begun, gets.next);
+            gets.seconds(Shape { bytes, window }, 2 * window)?;
+            let begin_micros = (gets.begun - begun).as_secs_f64() * 1e6 / (gets.next - number) as f64;
             figures.push(json!({
+                "first_link": first_link, "begin_micros": begin_micros,
                 "bytes": bytes, "one": one, "bare_one": bare_one, "one_ratio": one / bare_one,
                 "window": window, "got": got, "bare": bare, "ratio": got / bare,
             }));
@@ -303,7 +448,7 @@ pub(super) fn run(plan: &Plan) -> Result<(), String> {
         Err(Wrong::Failed(why)) => json!({ "outcome": "failed", "why": why }),
     };
     value["figures"] = figures.into();
-    println!("{SAYS}{value}");
+    println!("\n{SAYS}{value}");
     // What has not ended may still write to memory that would be given back on the way out.
     std::process::exit(0);
 }
