@@ -297,7 +297,9 @@ impl CrowdWire {
                 self.peers[peer].tags.serve(agent, secret.session_keys(&about));
                 Some(Body::Challenge { reader_nonce, nonce: NONCE, proof })
             }
-            Body::Proof { .. } => Some(Body::Sample { address: 1, content: SAMPLE, key: vec![1; KEY_BYTES] }),
+            Body::Proof { .. } => {
+                Some(Body::Sample { on_device: false, address: 1, content: SAMPLE, key: vec![1; KEY_BYTES] })
+            }
             Body::Challenge { nonce, .. } => {
                 let address = address_of(peer);
                 let about = Handshake {

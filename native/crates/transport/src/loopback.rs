@@ -38,7 +38,13 @@ struct State {
     /// By the node that opens and the node that it opens to.
     openings: HashMap<(u64, u64), u32>,
     regions: HashMap<Region, (u64, u64, u64)>,
+    /// Regions on devices, and what copies from them.
+    on_devices: HashSet<Region>,
+    devices: Option<Arc<DeviceReads>>,
 }
+
+/// Copies on a device: target, source and bytes. As UCX does, it waits; whether all bytes were copied.
+pub type DeviceReads = dyn Fn(usize, usize, usize) -> Result<(), String> + Send + Sync;
 
 #[derive(Default)]
 struct Node {
@@ -93,6 +99,11 @@ impl Network {
         Loopback { network: self.clone(), node, address: node.to_le_bytes().to_vec() }
     }
 
+    /// From now on the wires read memory of devices into memory of devices by this.
+    pub fn set_devices(&self, reads: Arc<DeviceReads>) {
+        self.lock().devices = Some(reads);
+    }
+
     /// From now on.
     pub fn set_faults(&self, faults: Faults) {
         self.lock().faults = faults;
@@ -140,9 +151,8 @@ impl Network {
     }
 }
 
-/// This wire is a loop of the processor's.
 fn unreadable() -> WireError {
-    WireError("this process does not read or write the memory of GPUs".into())
+    WireError("this wire does not read from or to this memory of GPUs".into())
 }
 
 fn node_of(address: &[u8]) -> Option<u64> {
@@ -219,9 +229,6 @@ impl State {
         if self.is_closed(read.connection) {
             return error("the connection is closed");
         }
-        if read.kind.device().is_some() {
-            return Err(unreadable());
-        }
         let Some((_, address, bytes)) = self.regions.get(&read.region) else {
             return error("the region is not registered");
         };
@@ -229,8 +236,13 @@ impl State {
         if !inside {
             return error("outside of the region");
         }
-        // SAFETY: the region is registered, so its owner keeps it mapped, and the range lies in it; `local` is writable
-        // until the read is reported (contract of `get`), and no part of a registered file.
+        match (self.on_devices.contains(&read.region), read.kind.device().is_some(), &self.devices) {
+            (false, false, _) => {}
+            (true, true, Some(copy)) => return copy(read.local, read.remote as usize, read.bytes).map_err(WireError),
+            _ => return Err(unreadable()),
+        }
+        // SAFETY: neither is on a device. The region is registered, so its owner keeps it mapped, and the range lies in
+        // it; `local` is writable until the read is reported (contract of `get`), and no part of a registered file.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 std::ptr::with_exposed_provenance::<u8>(read.remote as usize),
@@ -333,13 +345,20 @@ impl Wire for Loopback {
         kind: MemoryKind,
     ) -> Result<(Region, Vec<u8>), WireError> {
         let mut state = self.call();
-        if kind.device().is_some() {
+        if kind.device().is_some() && state.devices.is_none() {
             return Err(unreadable());
         }
         state.next += 1;
         let region = Region(state.next);
+        if kind.device().is_some() {
+            state.on_devices.insert(region);
+        }
         state.regions.insert(region, (self.node, address as u64, bytes as u64));
         Ok((region, region.0.to_le_bytes().to_vec()))
+    }
+
+    fn reads_device_memory(&mut self, _: Endpoint) -> bool {
+        self.call().devices.is_some()
     }
 
     fn unregister(&mut self, region: Region) {

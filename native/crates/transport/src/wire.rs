@@ -23,6 +23,17 @@ pub struct Opened {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Region(pub u64);
 
+/// Registered bytes in the memory of this process's GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceRegion {
+    /// To be unregistered.
+    pub region: Region,
+    /// Address of the first byte.
+    pub address: u64,
+    /// What others need to read it.
+    pub key: Vec<u8>,
+}
+
 /// A wire's refusal or failure, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError(pub String);
@@ -127,6 +138,21 @@ pub trait Wire {
         bytes: usize,
         kind: MemoryKind,
     ) -> Result<(Region, Vec<u8>), WireError>;
+
+    /// Registers a copy of a few bytes in the memory of this process's GPU, for the self-test of connections. To be
+    /// called when no earlier such region is registered. None: there is no such memory, now or at all. May wait for the
+    /// device, up to a second.
+    fn register_on_device(&mut self, content: &[u8]) -> Option<Result<DeviceRegion, WireError>> {
+        let _ = content;
+        None
+    }
+
+    /// Whether this wire moves bytes from the memory of the peer's GPU to that of this process's, without the peer's
+    /// process sending them.
+    fn reads_device_memory(&mut self, endpoint: Endpoint) -> bool {
+        let _ = endpoint;
+        false
+    }
 
     /// Whether memory must be writable to be registered, though no peer writes to it. UCX's drivers of RDMA devices
     /// register all memory for writing by the device, and the kernel does not pin read-only mappings for that.

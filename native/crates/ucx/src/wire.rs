@@ -336,6 +336,10 @@ impl Wire for UcxWire {
         events.sort_by_key(|event| matches!(event, Event::Got { result: Err(_), .. }));
     }
 
+    fn reads_device_memory(&mut self, _: Endpoint) -> bool {
+        self.has_device_memory()
+    }
+
     fn wants_writable(&self) -> bool {
         self.has_rdma_device
     }

@@ -246,6 +246,12 @@ impl<W: Wire> Wire for CmaWire<W> {
         Ok((region, key))
     }
 
+    fn reads_device_memory(&mut self, endpoint: Endpoint) -> bool {
+        // UCX would have the owner's process send the bytes if that were on another machine. A process that can be read
+        // by system calls is on this one.
+        self.inner.reads_device_memory(endpoint) && self.cma_pid(endpoint).is_some()
+    }
+
     fn wants_writable(&self) -> bool {
         self.inner.wants_writable()
     }
