@@ -291,7 +291,7 @@ int main() {
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 
-    fn constants() -> [(&'static str, i64); 72] {
+    fn constants() -> [(&'static str, i64); 73] {
         constants! {
         STREAM_LEGACY = "CU_STREAM_LEGACY",
         STREAM_PER_THREAD = "CU_STREAM_PER_THREAD",
