@@ -23,7 +23,7 @@ const SIZES: [usize; 4] = [64 << 10, 1 << 20, 16 << 20, 256 << 20];
 #[derive(Args)]
 pub(crate) struct Experiment {
     /// UCX: libucp.so.0 or its folder; without it, the system's.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", env = "SLUICE_UCX_LIBRARY")]
     library: Option<PathBuf>,
     /// MiB of the largest gets.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -188,7 +188,7 @@ fn collect(output: impl Read) -> (Option<Value>, Vec<String>) {
                 println!("    {row}");
                 protocols.push(row);
             }
-        } else if !line.ends_with("-+") {
+        } else if !line.ends_with("-+") && !line.trim_end().ends_with("owner:") && !line.is_empty() {
             println!("    {line}");
         }
     }

@@ -49,6 +49,8 @@ const DEFAULT_WITH_RDMA: ((u32, u32), &str, &str) = (OLDEST, "RCACHE_ENABLE", "n
 /// to report failures), which of UCX's drivers mlx5's is said to; over others the peer's process would have to answer
 /// each read.
 const DEFAULT_WITH_OTHER_RDMA: ((u32, u32), &str, &str) = (OLDEST, "PROTO_ENABLE", "n");
+/// The first release that has no gets by the older protocols: it answers "unsupported" to each.
+const WITHOUT_OLDER_PROTOCOLS: (u32, u32) = (1, 22);
 
 /// The same, where the wire is for the memory of GPUs. A machine with one GPU has no NVLink, and without it UCX does
 /// not read by `cuda_ipc` of its own accord: it would copy through host memory. This is a setting of the transport's
@@ -169,6 +171,11 @@ impl Ucx {
         (self.version.0, self.version.1) >= OLDEST_FOR_DEVICE_MEMORY
     }
 
+    /// Whether gets can be made by the older protocols.
+    pub(crate) fn has_older_protocols(&self) -> bool {
+        (self.version.0, self.version.1) < WITHOUT_OLDER_PROTOCOLS
+    }
+
     /// Sets what only the environment can tell UCX, before a context for device memory is made.
     pub(crate) fn prepare_device_memory() {
         let (name, value) = WITH_DEVICE_MEMORY;
@@ -192,7 +199,7 @@ impl Ucx {
     pub(crate) fn defaults(&self, machine: Machine) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (major, minor, _) = self.version;
         let Machine { has_rdma_device, device_memory } = machine;
-        let others = has_rdma_device && rdma_devices::may_use_other_than_mlx5();
+        let others = has_rdma_device && self.has_older_protocols() && rdma_devices::may_use_other_than_mlx5();
         let all = DEFAULTS.into_iter().chain(has_rdma_device.then_some(DEFAULT_WITH_RDMA));
         let all = all.chain(others.then_some(DEFAULT_WITH_OTHER_RDMA));
         let all = all.chain((!device_memory).then_some(DEFAULT_WITHOUT_DEVICE_MEMORY));

@@ -89,30 +89,6 @@ impl Memory {
         }
     }
 
-    /// Puts a copy from another memory of this process into the stream of the one that is the device's.
-    ///
-    /// # Safety
-    /// The bytes are in both memories, and nobody else uses them until the stream's work is done.
-    pub(super) unsafe fn copy_from(
-        &mut self,
-        at: usize,
-        source: &mut Self,
-        from: usize,
-        bytes: usize,
-    ) -> Result<(), String> {
-        let (target, start) = (self.address() + at, source.address() + from);
-        let host = std::ptr::with_exposed_provenance_mut::<u8>;
-        // SAFETY: the caller's promises.
-        let copied = unsafe {
-            match (&self.of, &source.of) {
-                (Of::Device(_, stream), _) => stream.copy_to_device(DeviceAddress(target as u64), host(start), bytes),
-                (_, Of::Device(_, stream)) => stream.copy_to_host(host(target), DeviceAddress(start as u64), bytes),
-                _ => return Err("no memory of the device".into()),
-            }
-        };
-        copied.map_err(|e| e.to_string())
-    }
-
     /// Writes all bytes of the pattern.
     pub(super) fn write_pattern(&mut self) -> Result<(), String> {
         let bytes = self.bytes;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sluice_cuda::Context;
-use sluice_transport::{CmaWire, Wire};
+use sluice_gpu_wire::{CopyOptions, CudaCopies};
+use sluice_transport::{BounceWire, CmaWire, Wire};
 use sluice_ucx::{Ucx, UcxOptions, UcxWire};
 
 use super::memory::{Kind, Memory, gpu};
@@ -17,9 +18,12 @@ use super::{SAYS, hex};
 /// Longer than a combination takes.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A wire as executors have it: CMA before UCX; for device memory, if there is a GPU. UCX looks at the context that is
+/// As executors have it, with what reads between the memory of hosts and of GPUs before it.
+pub(super) type Reading = BounceWire<CmaWire<UcxWire>, CudaCopies>;
+
+/// A wire for device memory, if there is a GPU. UCX looks at the context that is
 /// current when it makes its own.
-pub(super) fn wire(library: Option<&Path>, gpu: Option<&Context>) -> Result<(Arc<Ucx>, CmaWire<UcxWire>), String> {
+pub(super) fn wire(library: Option<&Path>, gpu: Option<&Context>) -> Result<(Arc<Ucx>, Reading), String> {
     let ucx = Ucx::open(library, None).map_err(|e| e.to_string())?;
     let options = UcxOptions { device_memory: gpu.is_some(), ..UcxOptions::default() };
     let make = || UcxWire::with(Arc::clone(&ucx), options);
@@ -28,7 +32,8 @@ pub(super) fn wire(library: Option<&Path>, gpu: Option<&Context>) -> Result<(Arc
         None => make(),
     };
     let wire = CmaWire::new(wire.map_err(|e| e.to_string())?, true, Arc::default()).with_helper(LONGEST);
-    Ok((ucx, wire.map_err(|e| e.to_string())?))
+    let copies = gpu.map(|gpu| CudaCopies::new(gpu, CopyOptions::default())).transpose().map_err(|e| e.to_string())?;
+    Ok((ucx, BounceWire::new(wire.map_err(|e| e.to_string())?, copies, Arc::default())))
 }
 
 /// Runs the owner's process: one line with what a reader needs, then UCX's work until the standard input ends.

@@ -7,12 +7,13 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sluice_cuda::{Context, Event as Recorded, IpcHandle, IpcMemory};
+use sluice_cuda::{Context, IpcHandle, IpcMemory};
+use sluice_gpu_wire::CopyOptions;
 use sluice_mem::MemoryKind;
-use sluice_transport::{CmaWire, Endpoint, Event, Get, Wire};
-use sluice_ucx::UcxWire;
+use sluice_transport::{Endpoint, Event, Get, Wire};
 
 use super::memory::{Bare, Kind, Memory, finish, gpu};
+use super::owner::Reading;
 use super::{Plan, SAYS, bytes_of};
 
 /// The owner starts CUDA and writes its memory.
@@ -24,9 +25,6 @@ const MEASURED: Duration = Duration::from_millis(25);
 const ROUNDS: usize = 3;
 /// Bytes of gets under way at a time, when there are several.
 const WINDOW_BYTES: usize = 4 << 20;
-/// Pieces that go through another kind of memory, and how many at a time.
-const PIECE_BYTES: usize = 4 << 20;
-const SLOTS: usize = 4;
 
 /// What went wrong, as far as it has a name of its own.
 pub(super) enum Wrong {
@@ -99,48 +97,15 @@ impl Drop for Owner {
     }
 }
 
-/// Pieces on their way through a lease of another kind, where no get goes from the owner's memory to the reader's at
-/// once: from the device to the host by a lease on the device, from the host to the device by pinned memory.
-struct Bounce {
-    memory: Memory,
-    slots: Vec<(Slot, Recorded)>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Slot {
-    Free,
-    /// By the get's token; where the piece goes.
-    Getting {
-        token: u64,
-        at: usize,
-        bytes: usize,
-    },
-    Copying,
-}
-
-impl Bounce {
-    fn new(plan: &Plan, gpu: Option<&Context>) -> Result<Option<Self>, String> {
-        let kind = match (plan.owner, plan.reader) {
-            (Kind::Device, Kind::Device) => return Ok(None),
-            (Kind::Device, _) => Kind::Device,
-            (_, Kind::Device) => Kind::Pinned,
-            _ => return Ok(None),
-        };
-        let memory = Memory::new(kind, SLOTS * PIECE_BYTES, gpu)?;
-        let event = || gpu.ok_or("no GPU")?.event().map_err(|e| e.to_string());
-        let slots = (0..SLOTS).map(|_| Ok((Slot::Free, event()?))).collect::<Result<_, String>>()?;
-        Ok(Some(Self { memory, slots }))
-    }
-}
-
 /// Gets of the owner's memory into this process's.
 struct Gets {
-    wire: CmaWire<UcxWire>,
+    wire: Reading,
     endpoint: Endpoint,
     key: Vec<u8>,
     remote: u64,
     memory: Memory,
-    bounce: Option<Bounce>,
+    /// Memory of the owner's sort, where the reader's is of the other: what the wire below reads to at once.
+    link: Option<Memory>,
     next: u64,
     /// What the calls of the wire's `get` took.
     begun: Duration,
@@ -179,9 +144,14 @@ impl Gets {
         Ok(ended)
     }
 
-    /// Reads pieces of this size, one behind the other, at once to where they go.
-    fn read_at_once(&mut self, shape: Shape) -> Result<(), String> {
-        let (end, kind, local) = (Instant::now() + GET_ENDS, self.memory.kind(), self.memory.address());
+    /// Reads pieces of this size, one behind the other.
+    fn read(&mut self, shape: Shape) -> Result<(), String> {
+        let (kind, local) = (self.memory.kind(), self.memory.address());
+        self.read_to(shape, kind, local)
+    }
+
+    fn read_to(&mut self, shape: Shape, kind: MemoryKind, local: usize) -> Result<(), String> {
+        let end = Instant::now() + GET_ENDS;
         for number in 0..shape.window {
             let offset = number * shape.bytes;
             self.start(offset, local + offset, shape.bytes, kind);
@@ -194,67 +164,6 @@ impl Gets {
             }
         }
         Ok(())
-    }
-
-    /// The same through the bounce lease: a piece is copied on while the next ones come.
-    fn read_through(&mut self, bounce: &mut Bounce, shape: Shape) -> Result<(), String> {
-        let (end, total, mut next, mut left) =
-            (Instant::now() + GET_ENDS, shape.bytes * shape.window, 0, shape.bytes * shape.window);
-        let (kind, slots_at) = (bounce.memory.kind(), bounce.memory.address());
-        while left > 0 {
-            for number in 0..bounce.slots.len() {
-                if bounce.slots[number].0 == Slot::Free && next < total {
-                    let (at, bytes) = (next, (total - next).min(shape.bytes).min(PIECE_BYTES));
-                    next += bytes;
-                    let token = self.start(at, slots_at + number * PIECE_BYTES, bytes, kind);
-                    bounce.slots[number].0 = Slot::Getting { token, at, bytes };
-                }
-            }
-            for token in self.ended()? {
-                let of_token = |slot: &Slot| matches!(slot, Slot::Getting { token: of, .. } if *of == token);
-                let Some(number) = bounce.slots.iter().position(|(slot, _)| of_token(slot)) else { continue };
-                let Slot::Getting { at, bytes, .. } = bounce.slots[number].0 else { continue };
-                // SAFETY: the slot has the piece, whose place is within the reader's memory; both are used for nothing
-                // else before the event below.
-                unsafe { self.memory.copy_from(at, &mut bounce.memory, number * PIECE_BYTES, bytes) }?;
-                let memory = if kind.device().is_some() { &bounce.memory } else { &self.memory };
-                let (_, stream) = memory.device().ok_or("no memory of the device")?;
-                bounce.slots[number].1.record(stream).map_err(|e| e.to_string())?;
-                bounce.slots[number].0 = Slot::Copying;
-                left -= bytes;
-            }
-            for (slot, copied) in &mut bounce.slots {
-                if *slot == Slot::Copying && copied.is_done().map_err(|e| e.to_string())? {
-                    *slot = Slot::Free;
-                }
-            }
-            if Instant::now() > end {
-                return Err(format!("{left} bytes were not read within {GET_ENDS:?}"));
-            }
-        }
-        // Copies of one stream: after the last of them all are done.
-        while bounce.slots.iter().any(|(slot, _)| *slot == Slot::Copying) {
-            for (slot, copied) in &mut bounce.slots {
-                if *slot == Slot::Copying && copied.is_done().map_err(|e| e.to_string())? {
-                    *slot = Slot::Free;
-                }
-            }
-            if Instant::now() > end {
-                return Err(format!("copies have not ended within {GET_ENDS:?}"));
-            }
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, shape: Shape) -> Result<(), String> {
-        match self.bounce.take() {
-            None => self.read_at_once(shape),
-            Some(mut bounce) => {
-                let read = self.read_through(&mut bounce, shape);
-                self.bounce = Some(bounce);
-                read
-            }
-        }
     }
 
     /// A get of so many bytes brings them all.
@@ -273,28 +182,33 @@ impl Gets {
         Ok(begin.elapsed().as_secs_f64())
     }
 
-    /// Bytes a second of gets into the bounce lease alone, of the sizes that the whole has.
-    fn first_link(&mut self, shape: Shape) -> Result<Option<f64>, String> {
-        let Some(bounce) = self.bounce.as_mut() else { return Ok(None) };
-        let (bytes, kind, local) = (shape.bytes.min(PIECE_BYTES), bounce.memory.kind(), bounce.memory.address());
+    /// Bytes a second of gets to memory of the owner's sort, of the sizes that pieces have.
+    fn first_link(&mut self, bytes: usize) -> Result<Option<f64>, String> {
+        let Some(link) = self.link.as_mut() else { return Ok(None) };
+        let (kind, local) = (link.kind(), link.address());
+        let CopyOptions { slots, slot_bytes, .. } = CopyOptions::default();
+        let shape = Shape { bytes: bytes.min(slot_bytes), window: slots };
         let mut seconds = |count: usize| -> Result<f64, String> {
             let begin = Instant::now();
-            for _ in 0..count.div_ceil(SLOTS) {
-                let end = Instant::now() + GET_ENDS;
-                (0..SLOTS).for_each(|slot| _ = self.start(slot * bytes, local + slot * PIECE_BYTES, bytes, kind));
-                let mut under_way = SLOTS;
-                while under_way > 0 {
-                    under_way -= self.ended()?.len();
-                    if Instant::now() > end {
-                        return Err(format!("{under_way} gets have not ended within {GET_ENDS:?}"));
-                    }
-                }
+            for _ in 0..count.div_ceil(slots) {
+                self.read_to(shape, kind, local)?;
             }
             Ok(begin.elapsed().as_secs_f64())
         };
-        let count = enough(&mut seconds, SLOTS)?;
-        Ok(Some((bytes * count) as f64 / seconds(count)?))
+        let count = enough(&mut seconds, slots)?;
+        Ok(Some((shape.bytes * count) as f64 / seconds(count)?))
     }
+}
+
+/// None where the owner's memory is of the reader's sort.
+fn link_of(plan: &Plan, gpu: Option<&Context>) -> Result<Option<Memory>, String> {
+    let CopyOptions { slots, slot_bytes, .. } = CopyOptions::default();
+    let kind = match (plan.owner, plan.reader) {
+        (Kind::Device, Kind::Pinned | Kind::Host) => Kind::Device,
+        (Kind::Pinned | Kind::Host, Kind::Device) => Kind::Pinned,
+        _ => return Ok(None),
+    };
+    Memory::new(kind, slots * slot_bytes, gpu).map(Some)
 }
 
 #[derive(Clone, Copy)]
@@ -406,8 +320,8 @@ fn read(plan: &Plan, figures: &mut Vec<Value>) -> Result<Value, Wrong> {
     let (ucx, mut wire) = super::owner::wire(plan.library.as_deref(), gpu.as_ref())?;
     let endpoint = wire.open(&owner.bytes("address")?).map_err(|e| e.to_string())?.endpoint;
     let remote = owner.says["remote"].as_u64().ok_or_else(|| "the owner said no address".to_string())?;
-    let (bounce, begun) = (Bounce::new(plan, gpu.as_ref())?, Duration::ZERO);
-    let mut gets = Gets { wire, endpoint, key: owner.bytes("key")?, remote, memory, bounce, next: 0, begun };
+    let (link, begun) = (link_of(plan, gpu.as_ref())?, Duration::ZERO);
+    let mut gets = Gets { wire, endpoint, key: owner.bytes("key")?, remote, memory, link, next: 0, begun };
     let begin = Instant::now();
     let mut sized = || -> Result<String, String> {
         gets.verify(plan.sizes[0])?;
@@ -422,7 +336,7 @@ fn read(plan: &Plan, figures: &mut Vec<Value>) -> Result<Value, Wrong> {
                 _ => rates(&mut gets, &copies, Shape { bytes, window })?,
             };
             gets.verify(bytes)?;
-            let first_link = gets.first_link(Shape { bytes, window })?;
+            let first_link = gets.first_link(bytes)?;
             let (begun, number) = (gets.begun, gets.next);
             gets.seconds(Shape { bytes, window }, 2 * window)?;
             let begin_micros = (gets.begun - begun).as_secs_f64() * 1e6 / (gets.next - number) as f64;

@@ -77,6 +77,14 @@ fn ucx_uses_no_cuda_unless_it_is_wanted() {
     }
 }
 
+/// A real UCX, where it has none, answers "unsupported" to each get with `UCX_PROTO_ENABLE=n`.
+#[test]
+fn the_older_protocols_are_not_asked_for_where_there_are_none() {
+    for (version, expected) in [(OLDEST, true), ((1, 21), true), ((1, 22), false), ((2, 0), false)] {
+        assert_eq!(Ucx::of(fake::functions(), version).has_older_protocols(), expected, "{version:?}");
+    }
+}
+
 /// This machine has no GPU, or its UCX no transport for it, or both work: whichever it is, messages and reads of host
 /// memory are as ever, and device memory that no device has allocated is never read.
 #[test]

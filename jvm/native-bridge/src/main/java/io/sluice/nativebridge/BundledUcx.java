@@ -19,8 +19,8 @@ public final class BundledUcx implements AutoCloseable {
       List.of("libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0", MODULES + "/libuct_cma.so.0");
 
   /**
-   * For the memory of GPUs. UCX loads whatever module is there, and this one opens CUDA's driver at once, so it is there
-   * only for executors that use a GPU. Without a driver UCX leaves it out and says nothing.
+   * For the memory of GPUs. UCX loads whatever module is there, and this one opens CUDA's driver at once, so it is
+   * there only for executors that use a GPU. Without a driver UCX leaves it out and says nothing.
    */
   private static final String CUDA = MODULES + "/libuct_cuda.so.0";
 
