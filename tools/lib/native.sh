@@ -147,7 +147,7 @@ install_ucx() {
     --platform "manylinux_2_28_$machine" --dest "$download" --requirement "$(requirements ucx)" &&
     python3 -m zipfile -e "$download"/*.whl "$wheel" &&
     cp "$wheel"/libucx/lib/lib{ucm,ucs,uct,ucp}.so.0 "$jar/" &&
-    cp "$wheel/libucx/lib/ucx/libuct_cma.so.0" "$jar/ucx/" &&
+    cp "$wheel"/libucx/lib/ucx/libuct_{cma,cuda}.so.0 "$jar/ucx/" &&
     strip_libraries "$jar"/*.so.0 "$jar"/ucx/*.so.0 &&
     rm -r "$download" &&
     installed ucx "$wheel"

@@ -18,6 +18,10 @@ const MOST_BLOCKS: [c_uint; 3] = [0x7fff_ffff, 65_535, 65_535];
 const MOST_THREADS: [c_uint; 3] = [1024, 1024, 64];
 const MAX_SHARED_BYTES: u32 = 227 << 10;
 
+/// Passed by value.
+#[repr(C)]
+pub struct IpcHandle([u8; 64]);
+
 /// Writes a result, unless there is no place for it.
 fn give<T>(place: *mut T, value: T) -> Result<(), Status> {
     if place.is_null() {
@@ -251,6 +255,39 @@ pub extern "C" fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: *mut 
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> Status {
     call_in_context("cuMemFreeAsync", |machine, device| {
         machine.put(device, "cuMemFreeAsync", stream.addr(), Work::Free { address })
+    })
+}
+
+/// What the simulator's handles begin with; the process and the address follow.
+const IPC_HANDLE: &[u8; 16] = b"sluice-cuda-sim\0";
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuIpcGetMemHandle(handle: *mut [u8; 64], address: u64) -> Status {
+    call_in_context("cuIpcGetMemHandle", |machine, device| {
+        machine.devices[device].memory.length(address).ok_or(status::INVALID_VALUE)?;
+        let mut bytes = [0; 64];
+        bytes[..16].copy_from_slice(IPC_HANDLE);
+        bytes[16..24].copy_from_slice(&u64::from(std::process::id()).to_le_bytes());
+        bytes[24..32].copy_from_slice(&address.to_le_bytes());
+        give(handle, bytes)
+    })
+}
+
+/// As the driver does, it maps no memory of its own process; that of others it cannot, because it is simulated there.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuIpcOpenMemHandle_v2(_address: *mut u64, handle: IpcHandle, _flags: c_uint) -> Status {
+    call_in_context("cuIpcOpenMemHandle_v2", |_, _| {
+        let own = u64::from(std::process::id()).to_le_bytes();
+        let is_known = handle.0.starts_with(IPC_HANDLE);
+        Err(if is_known && handle.0[16..24] == own { status::INVALID_CONTEXT } else { status::INVALID_VALUE })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuIpcCloseMemHandle(address: u64) -> Status {
+    call_in_context("cuIpcCloseMemHandle", |machine, _| {
+        machine.report(format!("end of a mapping at {address:#x}, where none is"));
+        Err(status::INVALID_VALUE)
     })
 }
 

@@ -57,6 +57,15 @@ impl DeviceMemory {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+
+    /// The driver's number of its device.
+    pub fn ordinal(&self) -> u32 {
+        u32::try_from(self.context.device().facts().ordinal).unwrap_or(0)
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
 }
 
 impl Drop for DeviceMemory {

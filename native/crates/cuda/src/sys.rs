@@ -111,6 +111,15 @@ pub struct Uuid {
     pub bytes: [u8; 16],
 }
 
+/// Passed by value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct IpcMemHandle {
+    pub reserved: [u8; 64],
+}
+
+pub const IPC_MEM_LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
+
 /// `cuDriverGetVersion`: writes 1000 × major + 10 × minor. It works before `cuInit`.
 pub type GetVersion = unsafe extern "C" fn(*mut c_int) -> Status;
 
@@ -177,6 +186,9 @@ functions! {
     mem_free = "cuMemFree_v2": fn(DevicePtr);
     mem_alloc_async = "cuMemAllocAsync": fn(*mut DevicePtr, usize, Stream);
     mem_free_async = "cuMemFreeAsync": fn(DevicePtr, Stream);
+    ipc_get = "cuIpcGetMemHandle": fn(*mut IpcMemHandle, DevicePtr);
+    ipc_open = "cuIpcOpenMemHandle_v2": fn(*mut DevicePtr, IpcMemHandle, c_uint);
+    ipc_close = "cuIpcCloseMemHandle": fn(DevicePtr);
     host_register = "cuMemHostRegister_v2": fn(*mut c_void, usize, c_uint);
     host_unregister = "cuMemHostUnregister": fn(*mut c_void);
     copy_to_device = "cuMemcpyHtoDAsync_v2": fn(DevicePtr, *const c_void, usize, Stream);
@@ -279,7 +291,7 @@ int main() {
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 
-    fn constants() -> [(&'static str, i64); 72] {
+    fn constants() -> [(&'static str, i64); 73] {
         constants! {
         STREAM_LEGACY = "CU_STREAM_LEGACY",
         STREAM_PER_THREAD = "CU_STREAM_PER_THREAD",
@@ -287,6 +299,7 @@ int main() {
         EVENT_DEFAULT = "CU_EVENT_DEFAULT",
         EVENT_DISABLE_TIMING = "CU_EVENT_DISABLE_TIMING",
         MEMHOSTREGISTER_PORTABLE = "CU_MEMHOSTREGISTER_PORTABLE",
+        IPC_MEM_LAZY_ENABLE_PEER_ACCESS = "CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS",
         ATTRIBUTE_MULTIPROCESSOR_COUNT = "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT",
         ATTRIBUTE_COMPUTE_MODE = "CU_DEVICE_ATTRIBUTE_COMPUTE_MODE",
         ATTRIBUTE_ECC_ENABLED = "CU_DEVICE_ATTRIBUTE_ECC_ENABLED",

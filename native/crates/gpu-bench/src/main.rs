@@ -14,6 +14,7 @@ mod report;
 mod rows;
 mod streams;
 mod tier;
+mod ucx;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -63,6 +64,13 @@ enum Experiment {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
+    /// Reads by UCX between two processes, in all combinations of device, pinned and host memory, beside bare copies.
+    /// Without a GPU those of host memory.
+    Ucx(ucx::Experiment),
+    #[command(hide = true)]
+    UcxOwner(ucx::OwnerProcess),
+    #[command(hide = true)]
+    UcxReader(ucx::ReaderProcess),
     /// Copies to the device, a kernel and copies back, in a loop on several threads: on the one default stream and on
     /// the threads' own ones, with several ways to allocate the memory.
     Streams {
@@ -91,6 +99,13 @@ enum Experiment {
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
+    let device = arguments.device.as_deref();
+    match &arguments.experiment {
+        Experiment::Ucx(experiment) => return ucx::run(experiment, device),
+        Experiment::UcxOwner(process) => return ucx::own(process, device),
+        Experiment::UcxReader(process) => return ucx::read(process, device),
+        _ => {}
+    }
     let seed = if let Experiment::Streams { seed, .. } = arguments.experiment { seed } else { 1 };
     let machine = match arguments.simulate {
         true => Machine::simulated(seed)?,
@@ -98,7 +113,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     };
     println!("{}", machine.describe()?);
     match &arguments.experiment {
-        Experiment::Device => Ok(()),
+        Experiment::Device | Experiment::Ucx(_) | Experiment::UcxOwner(_) | Experiment::UcxReader(_) => Ok(()),
         Experiment::Figures { json } => {
             let figures = figures::measure_all(&machine, Sizes::of(&machine))?;
             report_figures(&machine, &figures, json.as_deref())

@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use sluice_mem::{Arena, Lease};
+use sluice_mem::{Arena, Lease, MemoryKind};
 use sluice_transport::{CmaWire, Endpoint, Event, Get, Wire};
 use sluice_ucx::{Ucx, UcxWire};
 
@@ -87,7 +87,7 @@ impl Served {
             let mapped = mapped;
             let made = make(ucx).and_then(|mut wire| {
                 // SAFETY: the mapping stays until this thread ends, after the wire.
-                let registered = unsafe { wire.register(mapped.start, mapped.bytes) };
+                let registered = unsafe { wire.register(mapped.start, mapped.bytes, MemoryKind::Host) };
                 let (_, key) = registered.map_err(|e| e.to_string())?;
                 let remote = Remote { wire: wire.address().to_vec(), key, start: mapped.start as u64 };
                 Ok((wire, remote))
@@ -184,7 +184,7 @@ impl<'a> WireReading<'a> {
         let remote = self.remote.start + block * self.size as u64;
         let (token, local) = (self.token, lease.as_ptr());
         self.under_way.insert(token, lease);
-        let get = Get { token, key: &self.remote.key, remote, local, bytes: self.size };
+        let get = Get { token, key: &self.remote.key, remote, local, bytes: self.size, kind: MemoryKind::Host };
         // SAFETY: `local` is a lease of `size` bytes, which is kept until the read's end is reported (`take`), or for
         // ever (`drop`).
         unsafe { self.wire.get(self.endpoint, get) };

@@ -302,7 +302,7 @@ impl<W: Wire> Agent<W> {
             for event in events.drain(..) {
                 if let Event::Got { token, result } = event {
                     let now = Instant::now();
-                    if self.reader.tested(token, &result, now).is_none() {
+                    if self.reader.tested(&mut self.wire, token, &result, now).is_none() {
                         self.reader.got(token, false, now);
                     }
                 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_mem::Arena;
+use sluice_mem::{Arena, MemoryKind};
 
 use crate::agent::{Agent, Command, PeerState, Shared, TransportOptions};
 use crate::completions::Completion;
@@ -297,7 +297,9 @@ impl CrowdWire {
                 self.peers[peer].tags.serve(agent, secret.session_keys(&about));
                 Some(Body::Challenge { reader_nonce, nonce: NONCE, proof })
             }
-            Body::Proof { .. } => Some(Body::Sample { address: 1, content: SAMPLE, key: vec![1; KEY_BYTES] }),
+            Body::Proof { .. } => {
+                Some(Body::Sample { on_device: false, address: 1, content: SAMPLE, key: vec![1; KEY_BYTES] })
+            }
             Body::Challenge { nonce, .. } => {
                 let address = address_of(peer);
                 let about = Handshake {
@@ -370,7 +372,7 @@ impl Wire for CrowdWire {
         answer.into_iter().for_each(|answer| self.say(peer, answer));
     }
 
-    unsafe fn register(&mut self, _: usize, _: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(&mut self, _: usize, _: usize, _: MemoryKind) -> Result<(Region, Vec<u8>), WireError> {
         self.next += 1;
         Ok((Region(self.next), vec![1; KEY_BYTES]))
     }

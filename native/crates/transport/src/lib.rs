@@ -33,6 +33,7 @@
 
 mod agent;
 mod answers;
+mod bounce;
 mod catalog;
 mod cma;
 mod completions;
@@ -67,10 +68,11 @@ mod wire;
 #[cfg(test)]
 mod protocol_tests;
 
+pub use bounce::{BounceCounters, BounceWire, CopyEnd, DeviceCopies, DeviceCopy, Slots};
 pub use cma::CmaWire;
 pub use completions::{Completion, Failure};
 pub use message::Block;
 pub use options::TransportOptions;
 pub use statistics::Statistic;
 pub use transport::{Ended, FetchError, Transport, longest_step};
-pub use wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
+pub use wire::{DeviceRegion, Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};

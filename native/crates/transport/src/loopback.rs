@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sluice_mem::MemoryKind;
+
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 /// Closed connections that are remembered before those of which nothing is under way are forgotten.
@@ -36,7 +38,13 @@ struct State {
     /// By the node that opens and the node that it opens to.
     openings: HashMap<(u64, u64), u32>,
     regions: HashMap<Region, (u64, u64, u64)>,
+    /// Regions on devices, and what copies from them.
+    on_devices: HashSet<Region>,
+    devices: Option<Arc<DeviceReads>>,
 }
+
+/// Copies on a device: target, source and bytes. As UCX does, it waits; whether all bytes were copied.
+pub type DeviceReads = dyn Fn(usize, usize, usize) -> Result<(), String> + Send + Sync;
 
 #[derive(Default)]
 struct Node {
@@ -59,6 +67,8 @@ struct Connection {
 }
 
 struct Read {
+    /// Of `local`.
+    kind: MemoryKind,
     due: Duration,
     token: u64,
     connection: Option<u64>,
@@ -87,6 +97,11 @@ impl Network {
         let node = state.next;
         state.nodes.insert(node, Node::default());
         Loopback { network: self.clone(), node, address: node.to_le_bytes().to_vec() }
+    }
+
+    /// From now on the wires read memory of devices into memory of devices by this.
+    pub fn set_devices(&self, reads: Arc<DeviceReads>) {
+        self.lock().devices = Some(reads);
     }
 
     /// From now on.
@@ -134,6 +149,10 @@ impl Network {
     pub fn connections(&self) -> usize {
         self.lock().connections.values().filter(|connection| !connection.closed).count()
     }
+}
+
+fn unreadable() -> WireError {
+    WireError("this wire does not read from or to this memory of GPUs".into())
 }
 
 fn node_of(address: &[u8]) -> Option<u64> {
@@ -217,8 +236,13 @@ impl State {
         if !inside {
             return error("outside of the region");
         }
-        // SAFETY: the region is registered, so its owner keeps it mapped, and the range lies in it; `local` is writable
-        // until the read is reported (contract of `get`), and no part of a registered file.
+        match (self.on_devices.contains(&read.region), read.kind.device().is_some(), &self.devices) {
+            (false, false, _) => {}
+            (true, true, Some(copy)) => return copy(read.local, read.remote as usize, read.bytes).map_err(WireError),
+            _ => return Err(unreadable()),
+        }
+        // SAFETY: neither is on a device. The region is registered, so its owner keeps it mapped, and the range lies in
+        // it; `local` is writable until the read is reported (contract of `get`), and no part of a registered file.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 std::ptr::with_exposed_provenance::<u8>(read.remote as usize),
@@ -314,12 +338,27 @@ impl Wire for Loopback {
         }
     }
 
-    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        kind: MemoryKind,
+    ) -> Result<(Region, Vec<u8>), WireError> {
         let mut state = self.call();
+        if kind.device().is_some() && state.devices.is_none() {
+            return Err(unreadable());
+        }
         state.next += 1;
         let region = Region(state.next);
+        if kind.device().is_some() {
+            state.on_devices.insert(region);
+        }
         state.regions.insert(region, (self.node, address as u64, bytes as u64));
         Ok((region, region.0.to_le_bytes().to_vec()))
+    }
+
+    fn reads_device_memory(&mut self, _: Endpoint) -> bool {
+        self.call().devices.is_some()
     }
 
     fn unregister(&mut self, region: Region) {
@@ -336,9 +375,9 @@ impl Wire for Loopback {
         let connection = state.of_end(self.node, endpoint);
         let region = Region(node_of(get.key).unwrap_or(0));
         let (due, local) = (state.due(), get.local.expose_provenance());
-        let Get { token, remote, bytes, .. } = get;
+        let Get { token, remote, bytes, kind, .. } = get;
         if let Some(node) = state.nodes.get_mut(&self.node) {
-            node.reads.push(Read { due, token, connection, region, remote, local, bytes });
+            node.reads.push(Read { kind, due, token, connection, region, remote, local, bytes });
         }
     }
 

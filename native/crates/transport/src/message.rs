@@ -11,6 +11,7 @@
 //! PROOF           proof 32                              reader → owner; no tag
 //! SAMPLE          address u64 · content 64 · key …
 //!                 owner → reader: it may ask, once it has read this content there
+//! DEVICE_SAMPLE   as SAMPLE, in the memory of the owner's GPU: owner → reader, after SAMPLE, if it has one
 //! LOCATE          batch u64 · done u16 · batch u64 × done · block × n
 //!                 reader → owner: where are these blocks, and DONE
 //!                 block: shuffle u32 · map u64 · first u32 · end u32
@@ -33,7 +34,7 @@ use std::fmt;
 use crate::proof::Role;
 
 /// What this agent speaks; both sides must speak the same.
-pub(crate) const VERSION: u16 = 6;
+pub(crate) const VERSION: u16 = 7;
 pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 pub(crate) const SAMPLE_BYTES: usize = 64;
@@ -111,7 +112,9 @@ pub(crate) enum Body {
     Proof {
         proof: Proof,
     },
+    /// `on_device`: of DEVICE_SAMPLE.
     Sample {
+        on_device: bool,
         address: u64,
         content: [u8; SAMPLE_BYTES],
         key: Vec<u8>,
@@ -264,7 +267,8 @@ impl Body {
             Self::Located { .. } => 5,
             Self::Done { .. } => 6,
             Self::Refused { .. } => REFUSED,
-            Self::Sample { .. } => 8,
+            Self::Sample { on_device: false, .. } => 8,
+            Self::Sample { on_device: true, .. } => 11,
             Self::Closing { .. } => CLOSING,
             Self::TurnedAway { .. } => 10,
         }
@@ -306,7 +310,7 @@ impl Body {
                 out.extend(proof);
                 out.extend(why.as_bytes());
             }
-            Self::Sample { address, content, key } => {
+            Self::Sample { address, content, key, .. } => {
                 out.extend(address.to_le_bytes());
                 out.extend(content);
                 out.extend(key);
@@ -341,7 +345,12 @@ impl Body {
                 Self::Done { batches }
             }
             REFUSED => Self::Refused { number: input.u32()?, refused: input.u32()?, why: input.text()? },
-            8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
+            8 | 11 => Self::Sample {
+                on_device: kind == 11,
+                address: input.u64()?,
+                content: input.array()?,
+                key: input.rest().to_vec(),
+            },
             CLOSING => Self::Closing { number: input.u32()? },
             10 => Self::TurnedAway {
                 number: input.u32()?,

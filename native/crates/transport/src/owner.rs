@@ -136,6 +136,11 @@ impl Owner {
         Ok((keys, sample))
     }
 
+    /// What a reader that was told of the sample is told of this process's GPU.
+    pub(crate) fn device_sample<W: Wire>(&mut self, wire: &mut W) -> Option<Body> {
+        self.sample.device_message(wire)
+    }
+
     /// Where are the blocks? The answer comes by [`Owner::answers`], at once if no disk is needed. `step` is called for
     /// each block. The reader has a session: the question's tag was right.
     pub(crate) fn locate<W: Wire>(

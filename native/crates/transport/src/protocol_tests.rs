@@ -69,6 +69,8 @@ suite! {
     a_lost_answer_is_detected_by_the_next_answer
     an_owner_whose_sample_reads_wrong_gets_no_question
     an_owner_whose_sample_cannot_be_read_gets_no_question
+    a_sample_on_the_owners_gpu_decides_what_is_read_from_there
+    a_gpu_that_does_not_answer_holds_up_no_block
     a_failed_read_fails_its_own_block_only
     a_silent_peer_times_out_and_can_be_connected_again
     the_reason_of_a_failure_is_told_before_its_blocks_end

@@ -16,12 +16,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_mem::Arena;
+use sluice_mem::{Arena, MemoryKind};
 
 use self::batches::Batches;
 pub use self::schedule::Waits;
 use self::schedule::{Schedule, Turn};
-use self::session::{Identity, Session, SessionId};
+use self::session::{DeviceSample, Identity, Session, SessionId};
 pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
@@ -51,6 +51,8 @@ pub(crate) struct Reader {
     watch: Watch,
     /// By token: the samples that are being read, and whose they are.
     probes: HashMap<u64, (PeerNumber, Probe)>,
+    /// The same, of the memory of owners' GPUs.
+    device_probes: HashMap<u64, (SessionId, PeerNumber, Probe)>,
     /// Of batches and gets: the last one given.
     last: u64,
     last_session: u64,
@@ -62,8 +64,10 @@ pub(crate) type Outgoing = (InstanceId, Body);
 /// What follows from the end of a sample's read.
 #[derive(Default)]
 pub(crate) struct Tested {
-    /// The peer that may be asked from now on.
+    /// A peer that may be asked, from now on or already.
     pub(crate) ready: Option<PeerNumber>,
+    /// Whether the memory of the owner's GPU can be read, if that was tested.
+    pub(crate) device: Option<bool>,
     pub(crate) messages: Vec<Outgoing>,
 }
 
@@ -93,8 +97,21 @@ impl Reader {
         let identity = Identity { instance, address, secret };
         let (batches, watch) = (Batches::new(arena), Watch::new(options.timeout));
         let schedule = Schedule::new(options.timeout / MEMORY_PATIENCE, options.max_gets);
-        let (sessions, by_owner, idle, probes, last, last_session) = Default::default();
-        Self { identity, completions, sessions, by_owner, idle, batches, schedule, watch, probes, last, last_session }
+        let (sessions, by_owner, idle, probes, device_probes, last, last_session) = Default::default();
+        Self {
+            identity,
+            completions,
+            sessions,
+            by_owner,
+            idle,
+            batches,
+            schedule,
+            watch,
+            probes,
+            device_probes,
+            last,
+            last_session,
+        }
     }
 
     pub(crate) fn peer_of(&self, owner: InstanceId) -> Option<PeerNumber> {
@@ -215,21 +232,70 @@ impl Reader {
         self.last = token;
         self.watch.heard(peer, now);
         let mut probe = Probe::new(content);
-        let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
+        let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES, kind: MemoryKind::Host };
         self.probes.insert(token, (peer, probe));
         // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or
         // is leaked (`leak_gets`).
         unsafe { wire.get(session.endpoint, get) };
     }
 
+    /// The owner tells of a sample in the memory of its GPU. It is read when the host's has come, so that nothing waits
+    /// for it; of a second one nothing is done.
+    pub(crate) fn device_sample<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        owner: InstanceId,
+        remote: u64,
+        content: [u8; SAMPLE_BYTES],
+        key: Vec<u8>,
+    ) {
+        let Some(peer) = self.peer_of(owner) else { return };
+        let Some(session) = self.sessions.get_mut(&peer) else { return };
+        session.hear_device_sample(DeviceSample { remote, content, key });
+        self.test_device(wire, peer);
+    }
+
+    fn test_device<W: Wire>(&mut self, wire: &mut W, peer: PeerNumber) {
+        let Some(session) = self.sessions.get_mut(&peer) else { return };
+        let Some(DeviceSample { remote, content, key }) = session.take_device_sample() else { return };
+        self.last += 1;
+        let (token, mut probe) = (self.last, Probe::new(content));
+        let (local, bytes, kind) = (probe.memory(), SAMPLE_BYTES, MemoryKind::Host);
+        let get = Get { token, key: &key, remote, local, bytes, kind };
+        self.device_probes.insert(token, (session.id, peer, probe));
+        // SAFETY: the probe's memory is on the heap and stays until `device_tested` has been told that the read has
+        // ended, or is leaked (`leak_gets`).
+        unsafe { wire.get(session.endpoint, get) };
+    }
+
+    /// The read of a sample on a device has ended.
+    fn device_tested(&mut self, token: u64, result: &Result<(), WireError>) -> Option<Tested> {
+        let (session, peer, probe) = self.device_probes.remove(&token)?;
+        let readable = result.is_ok() && probe.is_right();
+        let Some(session) = self.sessions.get_mut(&peer).filter(|known| known.id == session) else {
+            return Some(Tested::default());
+        };
+        session.set_reads_device(readable);
+        Some(Tested { ready: Some(peer), device: Some(readable), messages: Vec::new() })
+    }
+
+    /// Whether the memory of this owner's GPU can be read: not before a sample has come from there as it was.
+    pub(crate) fn reads_device_of(&self, peer: PeerNumber) -> bool {
+        self.sessions.get(&peer).is_some_and(Session::reads_device)
+    }
+
     /// A read has ended; if it was a sample's and its bytes are right, its owner is ready and is asked. `None`: it was
     /// none of these.
-    pub(crate) fn tested(
+    pub(crate) fn tested<W: Wire>(
         &mut self,
+        wire: &mut W,
         token: u64,
         result: &Result<(), WireError>,
         now: Instant,
     ) -> Option<Result<Tested, Broken>> {
+        if let Some(tested) = self.device_tested(token, result) {
+            return Some(Ok(tested));
+        }
         let (peer, probe) = self.probes.remove(&token)?;
         let Some(session) = self.sessions.get_mut(&peer).filter(|session| session.is_tested_by(token)) else {
             return Some(Ok(Tested::default()));
@@ -239,7 +305,8 @@ impl Reader {
                 session.become_ready();
                 self.watch.heard(peer, now);
                 self.settle(peer);
-                return Some(Ok(Tested { ready: Some(peer), messages: self.ask(peer) }));
+                self.test_device(wire, peer);
+                return Some(Ok(Tested { ready: Some(peer), device: None, messages: self.ask(peer) }));
             }
             Ok(()) => "the self-test read other bytes than it has".to_string(),
             Err(error) => format!("the self-test could not read it: {error}"),
@@ -429,7 +496,7 @@ impl Reader {
 
     /// Whether any read is under way.
     pub(crate) fn has_gets(&self) -> bool {
-        self.schedule.under_way() > 0 || !self.probes.is_empty()
+        self.schedule.under_way() > 0 || !self.probes.is_empty() || !self.device_probes.is_empty()
     }
 
     /// Gives up the leases that reads may still write to; they are never used again.
@@ -437,11 +504,13 @@ impl Reader {
         self.batches.leak();
         self.schedule.clear();
         self.probes.drain().for_each(std::mem::forget);
+        self.device_probes.drain().for_each(std::mem::forget);
     }
 
     /// Whether nothing is under way.
     #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
-        self.batches.is_empty() && self.schedule.under_way() == 0 && self.probes.is_empty()
+        let no_probes = self.probes.is_empty() && self.device_probes.is_empty();
+        self.batches.is_empty() && self.schedule.under_way() == 0 && no_probes
     }
 }

@@ -22,6 +22,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use sluice_mem::MemoryKind;
+
 use self::region::{MappedRegion, OutputRegions, State, is_large};
 use self::shortage::{Shortage, is_too_large};
 use crate::catalog::{OutputId, PublishedOutput};
@@ -375,7 +377,7 @@ impl MappedRegions {
 
     fn register_once<W: Wire>(wire: &mut W, mapping: &Mapping) -> Result<(Region, Vec<u8>), WireError> {
         // SAFETY: a region unregisters before it lets go of its mapping, and no registered mapping becomes a copy.
-        unsafe { wire.register(mapping.address(), mapping.bytes()) }
+        unsafe { wire.register(mapping.address(), mapping.bytes(), MemoryKind::Host) }
     }
 
     /// Registers a mapping and unregisters it; how it could be registered. What was found holds for its filesystem.

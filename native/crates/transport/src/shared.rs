@@ -74,6 +74,8 @@ pub(crate) struct PeerState {
     pub(crate) attempt: u64,
     /// Whether its self-test was passed.
     pub(crate) ready: bool,
+    /// Whether the memory of its GPU can be read.
+    pub(crate) reads_device: bool,
     /// How that attempt has failed.
     pub(crate) error: Option<String>,
 }
@@ -85,6 +87,8 @@ pub(crate) struct PeerNews {
     pub(crate) attempt: u64,
     /// How it has failed; none: it may be asked.
     pub(crate) error: Option<String>,
+    /// Whether the memory of its GPU can be read, too.
+    pub(crate) reads_device: bool,
 }
 
 impl Shared {
@@ -109,9 +113,10 @@ impl Shared {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        for PeerNews { peer, attempt, error } in news.drain(..) {
+        for PeerNews { peer, attempt, error, reads_device } in news.drain(..) {
             if let Some(state) = peers.get_mut(&peer).filter(|state| state.attempt == attempt) {
                 state.ready |= error.is_none();
+                state.reads_device = error.is_none() && reads_device;
                 state.error = error.or(state.error.take());
             }
         }
@@ -130,7 +135,12 @@ mod tests {
     fn news_of_peers_wait_while_a_caller_has_the_table() {
         let shared = Shared::default();
         shared.peers.lock().expect("no panic").insert(1, PeerState { attempt: 2, ..PeerState::default() });
-        let of = |attempt, error: Option<&str>| PeerNews { peer: 1, attempt, error: error.map(str::to_string) };
+        let of = |attempt, error: Option<&str>| PeerNews {
+            peer: 1,
+            attempt,
+            error: error.map(str::to_string),
+            reads_device: false,
+        };
         let mut news = vec![of(2, None), of(1, Some("an earlier attempt"))];
         let caller = shared.peers.lock().expect("no panic");
         shared.tell(&mut news);

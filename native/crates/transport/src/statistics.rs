@@ -81,6 +81,10 @@ statistics! {
     ReceiveWaitNanos = "receiveWaitNanos",
     /// Blocks that were left to Netty because there was no memory for them in time.
     ReceiveGivenUp = "receiveGivenUp",
+    /// Connections over which a sample in the memory of the owner's GPU came as it was.
+    DevicesReadable = "devicesReadable",
+    /// Those over which it did not, or could not be read: blocks of such owners are read from their host's memory.
+    DevicesUnreadable = "devicesUnreadable",
 }
 
 /// The numbers.

@@ -185,7 +185,7 @@ impl Transport {
     /// Makes a peer known, or tries one that has failed again.
     pub fn connect(&self, peer: u64, address: &[u8]) {
         let attempt = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        self.peers().insert(peer, PeerState { attempt, ready: false, error: None });
+        self.peers().insert(peer, PeerState { attempt, ..PeerState::default() });
         self.command(Command::Connect { peer, attempt, address: address.to_vec() });
     }
 
@@ -236,6 +236,12 @@ impl Transport {
         let peers = self.peers();
         let state = peers.get(&peer)?;
         if state.error.is_some() { Some(false) } else { state.ready.then_some(true) }
+    }
+
+    /// Whether the memory of a peer's GPU can be read from here: a sample has come from there as it was. False before
+    /// that is known, and where either process has no GPU.
+    pub fn reads_device_of(&self, peer: u64) -> bool {
+        self.peers().get(&peer).is_some_and(|state| state.error.is_none() && state.reads_device)
     }
 
     /// How a peer has failed since it was connected; empty when it has not.
@@ -325,6 +331,8 @@ fn run<W: Wire>(agent: &mut Agent<W>, stopped: &AtomicBool) {
 
 #[cfg(test)]
 mod tests {
+    use sluice_mem::MemoryKind;
+
     use super::*;
     use crate::cma::CmaWire;
     use crate::wire::{Endpoint, Event, Get, Region};
@@ -351,7 +359,7 @@ mod tests {
 
         fn send(&mut self, _: Endpoint, _: Vec<u8>) {}
 
-        unsafe fn register(&mut self, _: usize, _: usize) -> Result<(Region, Vec<u8>), WireError> {
+        unsafe fn register(&mut self, _: usize, _: usize, _: MemoryKind) -> Result<(Region, Vec<u8>), WireError> {
             Err(WireError("never".into()))
         }
 

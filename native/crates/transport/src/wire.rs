@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_mem::MemoryKind;
+
 /// A connection to another process; numbers are never used twice by one wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint(pub u64);
@@ -20,6 +22,17 @@ pub struct Opened {
 /// Memory that others may read; numbers are never used twice by one wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Region(pub u64);
+
+/// Registered bytes in the memory of this process's GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceRegion {
+    /// To be unregistered.
+    pub region: Region,
+    /// Address of the first byte.
+    pub address: u64,
+    /// What others need to read it.
+    pub key: Vec<u8>,
+}
 
 /// A wire's refusal or failure, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +59,8 @@ pub struct Get<'a> {
     pub local: *mut u8,
     /// How many; at least 1.
     pub bytes: usize,
+    /// What kind of memory `local` is. The owner's is known from the key.
+    pub kind: MemoryKind,
 }
 
 /// What [`Wire::progress`] reports.
@@ -108,14 +123,36 @@ pub trait Wire {
     /// Sends a message; what cannot be sent shows as the endpoint's failure.
     fn send(&mut self, endpoint: Endpoint, message: Vec<u8>);
 
-    /// Lets others read memory: the region and its key.
+    /// Lets others read memory: the region and its key. `address` is one of this process, or of the GPU that `kind`
+    /// names.
     ///
     /// # Safety
-    /// The bytes stay mapped and readable until [`Wire::unregister`].
+    /// The bytes are memory of that kind and stay mapped and readable, or allocated on the GPU, until
+    /// [`Wire::unregister`].
     ///
     /// # Errors
-    /// The memory cannot be registered.
-    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError>;
+    /// The memory cannot be registered, or the wire reads no memory of that kind.
+    unsafe fn register(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        kind: MemoryKind,
+    ) -> Result<(Region, Vec<u8>), WireError>;
+
+    /// Registers a copy of a few bytes in the memory of this process's GPU, for the self-test of connections. To be
+    /// called when no earlier such region is registered. None: there is no such memory, now or at all. May wait for the
+    /// device, up to a second.
+    fn register_on_device(&mut self, content: &[u8]) -> Option<Result<DeviceRegion, WireError>> {
+        let _ = content;
+        None
+    }
+
+    /// Whether this wire moves bytes from the memory of the peer's GPU to that of this process's, without the peer's
+    /// process sending them.
+    fn reads_device_memory(&mut self, endpoint: Endpoint) -> bool {
+        let _ = endpoint;
+        false
+    }
 
     /// Whether memory must be writable to be registered, though no peer writes to it. UCX's drivers of RDMA devices
     /// register all memory for writing by the device, and the kernel does not pin read-only mappings for that.
@@ -144,7 +181,8 @@ pub trait Wire {
     /// Starts a read. Always ends in one [`Event::Got`].
     ///
     /// # Safety
-    /// `local` is writable for `bytes`, and nothing else uses it until that event has been reported.
+    /// `local` is memory of the get's kind, writable for `bytes` (by this process, or by the GPU whose it is), and
+    /// nothing else uses it until that event has been reported.
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>);
 
     /// Makes progress on everything that is under way, without waiting, and adds what happened to `events`.

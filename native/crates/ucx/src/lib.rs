@@ -19,4 +19,4 @@ mod wire;
 
 pub use library::{OLDEST, Ucx};
 pub use same_host::wire;
-pub use wire::UcxWire;
+pub use wire::{UcxOptions, UcxWire};

@@ -49,6 +49,26 @@ const DEFAULT_WITH_RDMA: ((u32, u32), &str, &str) = (OLDEST, "RCACHE_ENABLE", "n
 /// to report failures), which of UCX's drivers mlx5's is said to; over others the peer's process would have to answer
 /// each read.
 const DEFAULT_WITH_OTHER_RDMA: ((u32, u32), &str, &str) = (OLDEST, "PROTO_ENABLE", "n");
+/// The first release that has no gets by the older protocols: it answers "unsupported" to each.
+const WITHOUT_OLDER_PROTOCOLS: (u32, u32) = (1, 22);
+
+/// The same, where the wire is for the memory of GPUs. A machine with one GPU has no NVLink, and without it UCX does
+/// not read by `cuda_ipc` of its own accord: it would copy through host memory. This is a setting of the transport's
+/// module, which is not loaded yet when the configuration is changed, so it goes into the environment.
+const WITH_DEVICE_MEMORY: (&str, &str) = ("UCX_CUDA_IPC_ENABLE_GET_ZCOPY", "on");
+/// The same, where the wire is not: none of the transports that use CUDA's driver.
+const DEFAULT_WITHOUT_DEVICE_MEMORY: ((u32, u32), &str, &str) = (OLDEST, "TLS", "^cuda");
+/// The oldest release that reads device memory: before, gets of it by the default protocols crashed.
+pub(crate) const OLDEST_FOR_DEVICE_MEMORY: (u32, u32) = (1, 16);
+
+/// What a wire is for, as far as UCX's settings depend on it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Machine {
+    /// It has an RDMA device.
+    pub(crate) has_rdma_device: bool,
+    /// Memory of GPUs is to be read, too.
+    pub(crate) device_memory: bool,
+}
 
 /// An opened UCX.
 pub struct Ucx {
@@ -146,10 +166,25 @@ impl Ucx {
         self.version
     }
 
+    /// Whether this release can read the memory of GPUs.
+    pub fn reads_device_memory(&self) -> bool {
+        (self.version.0, self.version.1) >= OLDEST_FOR_DEVICE_MEMORY
+    }
+
+    /// Whether gets can be made by the older protocols.
+    pub(crate) fn has_older_protocols(&self) -> bool {
+        (self.version.0, self.version.1) < WITHOUT_OLDER_PROTOCOLS
+    }
+
+    /// Sets what only the environment can tell UCX, before a context for device memory is made.
+    pub(crate) fn prepare_device_memory() {
+        let (name, value) = WITH_DEVICE_MEMORY;
+        add_if_absent(name, value);
+    }
+
     /// A stand-in for a library: its functions are a test's.
     #[cfg(test)]
-    pub(crate) fn of(calls: Functions) -> Self {
-        let (major, minor) = OLDEST;
+    pub(crate) fn of(calls: Functions, (major, minor): (u32, u32)) -> Self {
         Self { calls, version: (major, minor, 0), path: PathBuf::new(), place: PathBuf::new() }
     }
 
@@ -161,11 +196,13 @@ impl Ucx {
 
     /// The settings to change in UCX's configuration, as names and values, without those that the user's environment
     /// sets.
-    pub(crate) fn defaults(&self, has_rdma_device: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub(crate) fn defaults(&self, machine: Machine) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (major, minor, _) = self.version;
-        let others = has_rdma_device && rdma_devices::may_use_other_than_mlx5();
+        let Machine { has_rdma_device, device_memory } = machine;
+        let others = has_rdma_device && self.has_older_protocols() && rdma_devices::may_use_other_than_mlx5();
         let all = DEFAULTS.into_iter().chain(has_rdma_device.then_some(DEFAULT_WITH_RDMA));
         let all = all.chain(others.then_some(DEFAULT_WITH_OTHER_RDMA));
+        let all = all.chain((!device_memory).then_some(DEFAULT_WITHOUT_DEVICE_MEMORY));
         let known = all.filter(move |(since, _, _)| *since <= (major, minor));
         known
             .map(|(_, name, value)| (name, value))

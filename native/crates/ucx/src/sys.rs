@@ -90,10 +90,27 @@ pub struct EpParams {
     pub local_sockaddr: SockAddr,
 }
 
+pub const ATTR_FIELD_MEMORY_TYPES: u64 = 1 << 2;
+
+#[repr(C)]
+pub struct ContextAttr {
+    pub field_mask: u64,
+    pub request_size: usize,
+    pub thread_mode: c_uint,
+    /// A bit for each type.
+    pub memory_types: u64,
+    pub name: [c_char; 32],
+}
+
+/// `ucs_memory_type_t`.
+pub const MEMORY_TYPE_HOST: c_uint = 0;
+pub const MEMORY_TYPE_CUDA: c_uint = 1;
+
 pub const MEM_MAP_PARAM_FIELD_ADDRESS: u64 = 1 << 0;
 pub const MEM_MAP_PARAM_FIELD_LENGTH: u64 = 1 << 1;
 pub const MEM_MAP_PARAM_FIELD_FLAGS: u64 = 1 << 2;
 pub const MEM_MAP_PARAM_FIELD_PROT: u64 = 1 << 3;
+pub const MEM_MAP_PARAM_FIELD_MEMORY_TYPE: u64 = 1 << 4;
 pub const MEM_MAP_NONBLOCK: c_uint = 1 << 0;
 pub const MEM_MAP_PROT_LOCAL_READ: c_uint = 1 << 0;
 pub const MEM_MAP_PROT_LOCAL_WRITE: c_uint = 1 << 1;
@@ -113,6 +130,7 @@ pub struct MemMapParams {
 pub const OP_ATTR_FIELD_CALLBACK: u32 = 1 << 1;
 pub const OP_ATTR_FIELD_USER_DATA: u32 = 1 << 2;
 pub const OP_ATTR_FIELD_FLAGS: u32 = 1 << 4;
+pub const OP_ATTR_FIELD_MEMORY_TYPE: u32 = 1 << 6;
 pub const OP_ATTR_FIELD_MEMH: u32 = 1 << 8;
 pub const EP_CLOSE_FLAG_FORCE: u32 = 1 << 0;
 pub const AM_SEND_FLAG_EAGER: u32 = 1 << 1;
@@ -210,6 +228,7 @@ functions! {
     config_release = b"ucp_config_release\0": fn(Config);
     init = b"ucp_init_version\0": fn(c_uint, c_uint, *const Params, Config, *mut Context) -> Status;
     cleanup = b"ucp_cleanup\0": fn(Context);
+    context_query = b"ucp_context_query\0": fn(Context, *mut ContextAttr) -> Status;
     worker_create = b"ucp_worker_create\0": fn(Context, *const WorkerParams, *mut Worker) -> Status;
     worker_destroy = b"ucp_worker_destroy\0": fn(Worker);
     worker_get_address = b"ucp_worker_get_address\0": fn(Worker, *mut *mut c_void, *mut usize) -> Status;
@@ -274,6 +293,7 @@ mod tests {
         };
         let (expected, prints) = layouts! {
             Params = "ucp_params_t" { field_mask, features, request_size, mt_workers_shared, estimated_num_eps, name }
+            ContextAttr = "ucp_context_attr_t" { field_mask, request_size, thread_mode, memory_types, name }
             WorkerParams = "ucp_worker_params_t" {
                 field_mask, thread_mode, cpu_mask, events, user_data, event_fd, flags, name, am_alignment, client_id
             }

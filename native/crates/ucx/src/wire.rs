@@ -45,7 +45,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_mem::{RegistrableProvider, Registrar};
+use sluice_mem::{MemoryKind, RegistrableProvider, Registrar};
 use sluice_transport::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 use self::destinations::Destinations;
@@ -57,7 +57,7 @@ use self::memory::{Memory, has_rdma_device};
 use self::requests::{End, Requests};
 use self::status::{check, error};
 use self::worker::{AM_ID, Worker};
-use crate::library::Ucx;
+use crate::library::{Machine, Ucx};
 use crate::sys;
 
 #[cfg(test)]
@@ -65,6 +65,8 @@ use crate::sys;
 mod common;
 #[cfg(test)]
 mod destination_tests;
+#[cfg(test)]
+mod device_memory_tests;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
@@ -79,6 +81,17 @@ const PROGRESS_CALLS: usize = 32;
 /// Unpacked remote keys of all endpoints together. One is some 300 bytes, so these are 20 MB; a mapped range of a map
 /// output (4 MiB) has one, so they stand for 256 GiB of other executors' map outputs.
 const MAX_KEYS: usize = 65_536;
+
+/// What a wire is for, beside messages and reads of host memory.
+#[derive(Default)]
+pub struct UcxOptions {
+    /// The regions that reads write to, see [`UcxWire::with_received`].
+    pub received: Option<Arc<RegistrableProvider>>,
+    /// Memory of GPUs is registered and read, and UCX may use CUDA's driver for that. It needs a release from 1.16 on
+    /// and its transports for CUDA; without them, what has to do with such memory is refused. Without this option UCX
+    /// uses no transport of CUDA's, unless `UCX_TLS` names one.
+    pub device_memory: bool,
+}
 
 /// One UCP worker. Made, used and dropped on one thread.
 pub struct UcxWire {
@@ -105,7 +118,7 @@ impl UcxWire {
     /// # Errors
     /// UCX refuses: no transport it was allowed to use works here, say.
     pub fn new(ucx: Arc<Ucx>) -> Result<Self, WireError> {
-        Self::make(ucx, None, has_rdma_device())
+        Self::with(ucx, UcxOptions::default())
     }
 
     /// The same; where the machine has an RDMA device, the regions of `received` that reads write to are registered by
@@ -114,19 +127,29 @@ impl UcxWire {
     /// # Errors
     /// As [`UcxWire::new`].
     pub fn with_received(ucx: Arc<Ucx>, received: Arc<RegistrableProvider>) -> Result<Self, WireError> {
-        Self::make(ucx, Some(received), has_rdma_device())
+        Self::with(ucx, UcxOptions { received: Some(received), ..UcxOptions::default() })
     }
 
-    fn make(
-        ucx: Arc<Ucx>,
-        received: Option<Arc<RegistrableProvider>>,
-        has_rdma_device: bool,
-    ) -> Result<Self, WireError> {
+    /// Makes a context and a worker, for what the options say.
+    ///
+    /// # Errors
+    /// As [`UcxWire::new`].
+    pub fn with(ucx: Arc<Ucx>, options: UcxOptions) -> Result<Self, WireError> {
+        let device_memory = options.device_memory && ucx.reads_device_memory();
+        Self::make(ucx, options.received, Machine { has_rdma_device: has_rdma_device(), device_memory })
+    }
+
+    /// Whether memory of GPUs can be registered and read to, as far as is known without doing it.
+    pub fn has_device_memory(&self) -> bool {
+        self.worker.check_kind(MemoryKind::Device(0)).is_ok()
+    }
+
+    fn make(ucx: Arc<Ucx>, received: Option<Arc<RegistrableProvider>>, machine: Machine) -> Result<Self, WireError> {
         let wakeup = Arc::new(EventFd::new()?);
         let inbox: Rc<Inbox> = Rc::default();
-        let worker = Worker::new(ucx, Rc::clone(&inbox), has_rdma_device)?;
+        let worker = Worker::new(ucx, Rc::clone(&inbox), machine)?;
         let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
-        let waker = Arc::clone(&wakeup);
+        let (waker, has_rdma_device) = (Arc::clone(&wakeup), machine.has_rdma_device);
         let registrar = received.filter(|_| has_rdma_device).map(|it| Registrar::new(it, move || waker.wake()));
         let destinations = Destinations::new(registrar);
         let (endpoints, memory, pending, next) = Default::default();
@@ -260,10 +283,15 @@ impl Wire for UcxWire {
         self.begun(answer, End::Sent { endpoint, _message: message });
     }
 
-    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        kind: MemoryKind,
+    ) -> Result<(Region, Vec<u8>), WireError> {
         let region = Region(self.next());
         // SAFETY: the caller keeps the memory mapped until `unregister`; `drop` unregisters what is left.
-        let key = unsafe { self.memory.register(&self.worker, region, address, bytes) }?;
+        let key = unsafe { self.memory.register(&self.worker, region, address, bytes, kind) }?;
         Ok((region, key))
     }
 
@@ -272,19 +300,23 @@ impl Wire for UcxWire {
     }
 
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
-        let Get { token, key, remote, local, bytes } = get;
+        let Get { token, key, remote, local, bytes, kind } = get;
         let closed = || WireError("the connection is closed".into());
-        let ep = self.endpoints.ep(endpoint).ok_or_else(closed);
+        let ep = self.worker.check_kind(kind).and_then(|()| self.endpoints.ep(endpoint).ok_or_else(closed));
         let key = ep.and_then(|ep| Ok((ep, self.key(endpoint, ep, key)?)));
         let begun = key.and_then(|(ep, key)| Ok((ep, key, self.keys.begin(key).ok_or_else(closed)?)));
         match begun {
             Ok((ep, key, rkey)) => {
                 let mut param = self.requests.param(0);
-                if let Some(mem) = self.destinations.handle(&self.worker, local.addr(), bytes) {
+                memory::set_type(&mut param, kind);
+                if kind.device().is_none()
+                    && let Some(mem) = self.destinations.handle(&self.worker, local.addr(), bytes)
+                {
                     param.op_attr_mask |= sys::OP_ATTR_FIELD_MEMH;
                     param.memh = mem;
                 }
-                // SAFETY: the endpoint is live; the key and the handle, of a region that has all of `local`, are kept
+                // SAFETY: the endpoint is live; `local` is of the kind that `param` says (contract) and that this
+                // worker can write to; the key and the handle, of a region that has all of `local`, are kept
                 // until this get has ended (5 and 6 above), and so is `local` (contract).
                 let answer = unsafe { (self.worker.calls().get)(ep, local.cast(), bytes, remote, rkey, &param) };
                 self.begun(answer, End::Got { token, key });
@@ -302,6 +334,10 @@ impl Wire for UcxWire {
         self.collect_failures(events);
         // The reads that a connection's failure has ended come after it, so that they count as the peer's failure.
         events.sort_by_key(|event| matches!(event, Event::Got { result: Err(_), .. }));
+    }
+
+    fn reads_device_memory(&mut self, _: Endpoint) -> bool {
+        self.has_device_memory()
     }
 
     fn wants_writable(&self) -> bool {

@@ -39,6 +39,22 @@ fn memory_beyond_the_limit_on_pinned_memory_is_refused() {
     register(4096).expect("free again");
 }
 
+/// As the driver: a process maps what others have allocated, never its own; what is no handle is refused.
+#[test]
+fn memory_is_named_to_other_processes_and_handles_are_checked() {
+    let simulator = Simulator::start("memory=8m");
+    let context = context(&simulator);
+    let memory = context.allocate(4096).expect("room");
+    let handle = memory.ipc_handle().expect("named");
+    assert_eq!(handle, memory.ipc_handle().expect("the same again"));
+    for (handle, status) in [(handle, 201), (sluice_cuda::IpcHandle([7; 64]), 1)] {
+        let refused = context.open_ipc(&handle).expect_err("refused");
+        assert_eq!((refused.kind(), refused.status()), (ErrorKind::Rejected, status), "{refused}");
+    }
+    assert!(context.lost().is_none());
+    assert_eq!(memory.ordinal(), 0);
+}
+
 /// Every call is refused at once, without the driver being asked, and all that there is can be dropped.
 fn check_lost(simulator: &Simulator, context: Context) {
     assert_eq!(context.lost().expect("lost").kind(), ErrorKind::DeviceLost);

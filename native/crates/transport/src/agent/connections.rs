@@ -37,7 +37,7 @@ impl<W: Wire> Agent<W> {
 
     /// Callers are told, at the end of this turn, how a peer has failed.
     fn tell_failed(&mut self, peer: PeerNumber, attempt: u64, why: &str) {
-        self.news.push(PeerNews { peer, attempt, error: Some(why.to_string()) });
+        self.news.push(PeerNews { peer, attempt, error: Some(why.to_string()), reads_device: false });
     }
 
     /// Connects to a peer whose connection was closed because it was idle; whether that could be done in this turn.

@@ -59,11 +59,17 @@ impl<W: Wire> Agent<W> {
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Message(bytes) => self.received(&bytes, now),
-            Event::Got { token, result } => match self.reader.tested(token, &result, now) {
+            Event::Got { token, result } => match self.reader.tested(&mut self.wire, token, &result, now) {
                 Some(Ok(tested)) => {
                     self.send_all(tested.messages);
+                    match tested.device {
+                        Some(true) => self.shared.statistics().add(Statistic::DevicesReadable, 1),
+                        Some(false) => self.shared.statistics().add(Statistic::DevicesUnreadable, 1),
+                        None => {}
+                    }
                     if let Some(peer) = tested.ready {
-                        self.news.push(PeerNews { peer, attempt: self.reader.attempt_of(peer), error: None });
+                        let (attempt, reads_device) = (self.reader.attempt_of(peer), self.reader.reads_device_of(peer));
+                        self.news.push(PeerNews { peer, attempt, error: None, reads_device });
                     }
                 }
                 Some(Err(broken)) => self.give_up(broken),
@@ -119,12 +125,18 @@ impl<W: Wire> Agent<W> {
                 Ok((keys, answer)) => {
                     self.links.touch(sender, now);
                     self.tags.serve(sender, keys);
+                    let accepted = answer.is_ok();
                     self.answer(sender, answer);
+                    let device = if accepted { self.owner.device_sample(&mut self.wire) } else { None };
+                    device.into_iter().for_each(|sample| self.answer(sender, Ok(sample)));
                 }
                 Err(Unproven) => self.unproven(),
             },
-            Body::Sample { address, content, key } => {
+            Body::Sample { on_device: false, address, content, key } => {
                 self.reader.sample(&mut self.wire, sender, address, content, &key, now);
+            }
+            Body::Sample { on_device: true, address, content, key } => {
+                self.reader.device_sample(&mut self.wire, sender, address, content, key);
             }
             Body::Locate { batch, done, blocks } => {
                 self.owner.done(&mut self.wire, sender, &done);

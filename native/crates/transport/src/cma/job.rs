@@ -1,5 +1,7 @@
 //! Gets that are made by one system call, and the outcome of each.
 
+use sluice_mem::MemoryKind;
+
 use crate::cma::call::{Call, Failure};
 use crate::cma::validity::ValidityMark;
 use crate::wire::Endpoint;
@@ -14,6 +16,8 @@ pub(crate) struct Queued {
     pub(crate) remote: u64,
     pub(crate) local: *mut u8,
     pub(crate) bytes: usize,
+    /// Memory that this process writes.
+    pub(crate) kind: MemoryKind,
 }
 
 // SAFETY: the thread that has the get may write to `local` until the get's end is reported (contract of `Wire::get`).

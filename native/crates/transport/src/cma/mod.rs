@@ -50,6 +50,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sluice_mem::MemoryKind;
+
 use self::call::Call;
 use self::format::{Origin, RegionKey};
 use self::job::{Ended, Outcome, Queued, Reading};
@@ -196,9 +198,9 @@ impl<W: Wire> CmaWire<W> {
     }
 
     fn hand_over(&mut self, get: &Queued) {
-        let Queued { endpoint, token, remote, local, bytes, .. } = *get;
+        let Queued { endpoint, token, remote, local, bytes, kind, .. } = *get;
         // SAFETY: the caller of `get` has promised the same for this get, which has not been reported.
-        unsafe { self.inner.get(endpoint, Get { token, key: &get.inner_key, remote, local, bytes }) };
+        unsafe { self.inner.get(endpoint, Get { token, key: &get.inner_key, remote, local, bytes, kind }) };
     }
 }
 
@@ -228,13 +230,26 @@ impl<W: Wire> Wire for CmaWire<W> {
         self.inner.send(endpoint, message);
     }
 
-    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        kind: MemoryKind,
+    ) -> Result<(Region, Vec<u8>), WireError> {
         // SAFETY: the caller promises the same.
-        let (region, inner_key) = unsafe { self.inner.register(address, bytes) }?;
+        let (region, inner_key) = unsafe { self.inner.register(address, bytes, kind) }?;
         let word = ValidityWord::new();
-        let key = RegionKey { mark: word.mark(), address: address as u64, bytes: bytes as u64 }.encode(&inner_key);
+        // No system call reads a GPU's memory: its key covers no bytes, so all its gets are the inner wire's.
+        let bytes = if kind.device().is_some() { 0 } else { bytes as u64 };
+        let key = RegionKey { mark: word.mark(), address: address as u64, bytes }.encode(&inner_key);
         self.words.insert(region, word);
         Ok((region, key))
+    }
+
+    fn reads_device_memory(&mut self, endpoint: Endpoint) -> bool {
+        // UCX would have the owner's process send the bytes if that were on another machine. A process that can be read
+        // by system calls is on this one.
+        self.inner.reads_device_memory(endpoint) && self.cma_pid(endpoint).is_some()
     }
 
     fn wants_writable(&self) -> bool {
@@ -264,14 +279,15 @@ impl<W: Wire> Wire for CmaWire<W> {
     }
 
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
-        let Get { token, remote, local, bytes, .. } = get;
+        let Get { token, remote, local, bytes, kind, .. } = get;
         let (key, inner_key) = match RegionKey::decode(get.key) {
             Ok(parts) => parts,
             Err(error) => return self.ended.push(Event::Got { token, result: Err(error) }),
         };
-        if let Some(pid) = self.cma_pid(endpoint).filter(|_| key.covers(remote, bytes)) {
+        let here = kind.device().is_none() && key.covers(remote, bytes);
+        if let Some(pid) = self.cma_pid(endpoint).filter(|_| here) {
             let (mark, inner_key) = (key.mark, inner_key.to_vec());
-            self.queue.push(Queued { endpoint, pid, mark, token, inner_key, remote, local, bytes });
+            self.queue.push(Queued { endpoint, pid, mark, token, inner_key, remote, local, bytes, kind });
         } else {
             // SAFETY: the caller promises the same.
             unsafe { self.inner.get(endpoint, Get { key: inner_key, ..get }) };

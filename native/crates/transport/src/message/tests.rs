@@ -60,11 +60,9 @@ fn body() -> impl Strategy<Value = Body> {
                 why
             }
         ),
-        (any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(|(address, byte, key)| Body::Sample {
-            address,
-            content: [byte; SAMPLE_BYTES],
-            key
-        }),
+        (any::<bool>(), any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(
+            |(on_device, address, byte, key)| Body::Sample { on_device, address, content: [byte; SAMPLE_BYTES], key }
+        ),
     ]
 }
 

@@ -93,7 +93,7 @@ pub(super) fn messages_in_the_name_of_others_end_no_session(reads: Reads) {
             (Body::Refused { number: 4000, refused: 4000, why: "no".into() }, guessed(Role::Owner, 1)),
             (Body::Closing { number }, None),
             (Body::Closing { number }, guessed(Role::Reader, 0)),
-            (Body::Sample { address: 1, content: [0; 64], key: vec![] }, guessed(Role::Owner, 1)),
+            (Body::Sample { on_device: false, address: 1, content: [0; 64], key: vec![] }, guessed(Role::Owner, 1)),
             (Body::Locate { batch: 1, done: vec![], blocks: vec![] }, guessed(Role::Reader, 0)),
         ] {
             wire.send(link.endpoint, Message { sender, body, tag }.encode());
@@ -129,7 +129,7 @@ fn greetings_and_refusals_of_version_5_say_so() {
     let mut heard = Vec::new();
     wire.progress(&mut heard);
     let id = instance(&world, 0).0.to_le_bytes();
-    let why = b"it speaks version 6 of Sluice's protocol, not 5";
+    let why = b"it speaks version 7 of Sluice's protocol, not 5";
     let refused = [&[7][..], &id, &[1, 0, 0, 0, 1, 0, 0, 0], why].concat();
     assert_eq!(heard, [Event::Message(refused)]);
     assert_eq!(world.statistic(0, Statistic::UnprovenMessages), 1);

@@ -1,5 +1,7 @@
 //! An owner whose messages the test writes one by one, so that it can break the protocol.
 
+use sluice_mem::MemoryKind;
+
 use super::world::{Reads, World, block, failure_of};
 use crate::agent::{Command, PeerState};
 use crate::cma::CmaWire;
@@ -77,11 +79,17 @@ impl ScriptedOwner {
 
     /// Shows `memory` as what the reader is to read first, and says that it is `content`.
     pub(super) fn show(&mut self, memory: &[u8; 64], content: [u8; 64]) {
-        let address = memory.as_ptr().expose_provenance();
-        // SAFETY: the tests keep `memory` for as long as the world runs.
-        let (_, key) = unsafe { self.wire.register(address, 64) }.expect("registered");
-        self.say(Body::Sample { address: address as u64, content, key });
+        let (address, key) = self.register(memory);
+        self.say(Body::Sample { on_device: false, address, content, key });
         self.world.run(3);
+    }
+
+    /// Lets others read `memory`, which must stay as long as the world runs.
+    pub(super) fn register(&mut self, memory: &[u8; 64]) -> (u64, Vec<u8>) {
+        let address = memory.as_ptr().expose_provenance();
+        // SAFETY: the tests keep `memory`.
+        let (_, key) = unsafe { self.wire.register(address, 64, MemoryKind::Host) }.expect("registered");
+        (address as u64, key)
     }
 
     /// Has the reader ask for one block more; batch numbers begin with the token of the sample, 1.
@@ -97,6 +105,19 @@ impl ScriptedOwner {
         let keys = vec![crate::message::Key { region: 1, bytes: vec![0; 40] }];
         let range = crate::message::Range { key: 0, address: 1, bytes: 4096 };
         self.say(Body::Located { batch, keys, found: vec![Ok(vec![range])] });
+    }
+
+    /// Whether the reader has asked for a block since the last look.
+    pub(super) fn was_asked(&mut self) -> bool {
+        let mut heard = Vec::new();
+        self.wire.progress(&mut heard);
+        let asks = |event: &Event| match event {
+            Event::Message(bytes) => {
+                matches!(Message::decode(bytes), Ok(Message { body: Body::Locate { .. }, .. }))
+            }
+            _ => false,
+        };
+        heard.iter().any(asks)
     }
 
     pub(super) fn assert_given_up(&mut self, blocks: usize, why: &str) {

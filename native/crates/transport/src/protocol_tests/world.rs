@@ -214,6 +214,18 @@ impl World {
         peers.get(&(owner as u64)).is_some_and(|state| state.ready)
     }
 
+    /// The same of process 0 and any peer.
+    pub(super) fn is_ready_to(&self, peer: u64) -> bool {
+        let peers = self.processes[0].shared.peers.lock().expect("no panic");
+        peers.get(&peer).is_some_and(|state| state.ready && state.error.is_none())
+    }
+
+    /// Whether process 0 reads the memory of a peer's GPU.
+    pub(super) fn reads_device(&self, peer: u64) -> bool {
+        let peers = self.processes[0].shared.peers.lock().expect("no panic");
+        peers.get(&peer).is_some_and(|state| state.reads_device)
+    }
+
     pub(super) fn pins(&self, owner: usize) -> usize {
         self.processes[owner].agent.regions().pins()
     }

@@ -21,6 +21,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use sluice_mem::MemoryKind;
+
 use super::batches::{Batches, Begun};
 use super::session::{PeerNumber, SessionId};
 use crate::plan::{GET_BYTES, Planned};
@@ -317,7 +319,14 @@ impl Schedule {
             // SAFETY: the ranges of a block add up to the bytes that are leased for it (`plan`), so the piece lies
             // within.
             let local = unsafe { memory.add(piece.offset) };
-            let get = Get { token: *token, key: &piece.key, remote: piece.remote, local, bytes: piece.bytes };
+            let get = Get {
+                token: *token,
+                key: &piece.key,
+                remote: piece.remote,
+                local,
+                bytes: piece.bytes,
+                kind: MemoryKind::Host,
+            };
             // SAFETY: `local` lies in the block's lease for the piece's bytes (above); no two pieces overlap, because
             // each begins where the one before has ended; the lease stays with its batch while the batch has a get
             // under way.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::message::{Body, InstanceId, Nonce, Proof, VERSION};
+use crate::message::{Body, InstanceId, Nonce, Proof, SAMPLE_BYTES, VERSION};
 use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, greeting_nonce};
 use crate::wire::{Endpoint, Opened};
 
@@ -33,6 +33,23 @@ enum Stage {
     Ready,
 }
 
+/// What an owner has told of the sample in the memory of its GPU.
+pub(super) struct DeviceSample {
+    pub(super) remote: u64,
+    pub(super) content: [u8; SAMPLE_BYTES],
+    pub(super) key: Vec<u8>,
+}
+
+/// Whether the memory of the owner's GPU can be read.
+enum DeviceReads {
+    /// The owner has told of none.
+    Unknown,
+    /// To be tested when the session is ready.
+    Told(DeviceSample),
+    /// Being tested, or known.
+    Tested(bool),
+}
+
 /// The process at the other end of a connection, and how to reach it again.
 #[derive(Debug, Clone)]
 pub(crate) struct PeerAddress {
@@ -58,13 +75,15 @@ pub(super) struct Session {
     /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has
     /// answered none.
     retrying: bool,
+    device: DeviceReads,
 }
 
 impl Session {
     pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint) -> Self {
         let (unasked, asked, open, retrying) = Default::default();
         let nonce = greeting_nonce(id.0);
-        Self { id, owner, endpoint, nonce, stage: Stage::Greeted, unasked, asked, open, retrying }
+        let device = DeviceReads::Unknown;
+        Self { id, owner, endpoint, nonce, stage: Stage::Greeted, unasked, asked, open, retrying, device }
     }
 
     /// The first message.
@@ -141,6 +160,32 @@ impl Session {
 
     pub(super) fn is_ready(&self) -> bool {
         self.stage == Stage::Ready
+    }
+
+    /// The owner tells of a sample on its GPU; the first one counts.
+    pub(super) fn hear_device_sample(&mut self, sample: DeviceSample) {
+        if matches!(self.device, DeviceReads::Unknown) && self.stage != Stage::Greeted {
+            self.device = DeviceReads::Told(sample);
+        }
+    }
+
+    /// The sample to read now: once, when the session is ready.
+    pub(super) fn take_device_sample(&mut self) -> Option<DeviceSample> {
+        if !self.is_ready() || !matches!(self.device, DeviceReads::Told(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut self.device, DeviceReads::Tested(false)) {
+            DeviceReads::Told(sample) => Some(sample),
+            _ => None,
+        }
+    }
+
+    pub(super) fn set_reads_device(&mut self, readable: bool) {
+        self.device = DeviceReads::Tested(readable);
+    }
+
+    pub(super) fn reads_device(&self) -> bool {
+        matches!(self.device, DeviceReads::Tested(true))
     }
 
     /// Whether no batch is open.

@@ -5,6 +5,8 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::time::Instant;
 
+use sluice_mem::MemoryKind;
+
 use super::region::SMALL_REGION_BYTES;
 use crate::filesystems::REGISTRATION_RETRY;
 use crate::wire::Wire;
@@ -78,7 +80,7 @@ fn can_register<W: Wire>(wire: &mut W, bytes: usize) -> bool {
         return false;
     }
     // SAFETY: the memory stays until the end of this function, which unregisters it before.
-    let registered = unsafe { wire.register(memory.expose_provenance(), layout.size()) };
+    let registered = unsafe { wire.register(memory.expose_provenance(), layout.size(), MemoryKind::Host) };
     let can = registered.is_ok();
     registered.into_iter().for_each(|(region, _)| wire.unregister(region));
     // SAFETY: allocated above with this layout, and not registered any more.

@@ -48,7 +48,7 @@ impl Wire for Registry {
 
     fn send(&mut self, _: Endpoint, _: Vec<u8>) {}
 
-    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(&mut self, address: usize, bytes: usize, _: MemoryKind) -> Result<(Region, Vec<u8>), WireError> {
         self.attempts += 1;
         if self.refuses_next > 0 {
             self.refuses_next -= 1;

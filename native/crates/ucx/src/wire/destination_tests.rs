@@ -9,6 +9,7 @@ use sluice_mem::{
 
 use super::fake::{self, MemoryCall, Planned};
 use super::*;
+use crate::library::OLDEST;
 
 /// Host memory that tells the fake of the calling thread what it unmaps.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ impl Provider for Watched {
     }
 }
 
+const RDMA: Machine = Machine { has_rdma_device: true, device_memory: false };
+
 /// A wire with an endpoint, and an arena that keeps no free region.
 struct Setting {
     wire: UcxWire,
@@ -42,8 +45,8 @@ impl Setting {
         let regions = Arc::new(RegistrableProvider::new(Watched(HostProvider { huge_pages: false })));
         let options = ArenaOptions { slack_bytes: Some(0), ..ArenaOptions::with_limit(1 << 30) };
         let arena = Arena::with_provider(regions.clone(), &options);
-        let ucx = Arc::new(Ucx::of(fake::functions()));
-        let mut wire = UcxWire::make(ucx, Some(regions), has_rdma_device).expect("a wire");
+        let ucx = Arc::new(Ucx::of(fake::functions(), OLDEST));
+        let mut wire = UcxWire::make(ucx, Some(regions), Machine { has_rdma_device, ..RDMA }).expect("a wire");
         let endpoint = wire.open(b"somebody").expect("opened").endpoint;
         fake::take_memory_calls();
         Self { wire, arena, endpoint, gets: 0 }
@@ -56,7 +59,7 @@ impl Setting {
 
     /// Begins a get of `bytes` bytes to `local`; what happened to memory meanwhile.
     fn get(&mut self, local: *mut u8, bytes: usize) -> Vec<MemoryCall> {
-        let get = Get { token: self.gets, key: b"key", remote: 8, local, bytes };
+        let get = Get { token: self.gets, key: b"key", remote: 8, local, bytes, kind: MemoryKind::Host };
         self.gets += 1;
         // SAFETY: the fake writes nothing to it.
         unsafe { self.wire.get(self.endpoint, get) };
@@ -276,16 +279,17 @@ fn ucx_caches_no_registrations_with_an_rdma_device() {
 fn a_real_ucx_reads_into_registered_regions() {
     let Some(ucx) = common::ucx() else { return };
     let (arena, regions) = common::receive_arena(1 << 30);
-    let make = || UcxWire::make(Arc::clone(&ucx), Some(Arc::clone(&regions)), true).expect("a wire");
+    let make = || UcxWire::make(Arc::clone(&ucx), Some(Arc::clone(&regions)), RDMA).expect("a wire");
     let (mut owner, mut reader) = (make(), make());
     let content: Vec<u8> = (0..1 << 20).map(|i: u32| (i / 7 + i) as u8).collect();
     // SAFETY: `content` outlives the owner's wire, which unregisters it at the latest when it is dropped.
-    let (_, key) = unsafe { owner.register(content.as_ptr().expose_provenance(), content.len()) }.expect("registered");
+    let (_, key) = unsafe { owner.register(content.as_ptr().expose_provenance(), content.len(), MemoryKind::Host) }
+        .expect("registered");
     let endpoint = reader.open(owner.address()).expect("opened").endpoint;
     for token in 0..3 {
         let lease = arena.lease(content.len()).expect("memory");
         let (local, remote) = (lease.as_ptr(), content.as_ptr().addr() as u64);
-        let get = Get { token, key: &key, remote, local, bytes: content.len() };
+        let get = Get { token, key: &key, remote, local, bytes: content.len(), kind: MemoryKind::Host };
         // SAFETY: the lease is kept until the event, or leaked by the panic.
         unsafe { reader.get(endpoint, get) };
         let (mut events, end) = (Vec::new(), std::time::Instant::now() + Duration::from_secs(20));

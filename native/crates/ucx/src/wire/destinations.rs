@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use sluice_mem::{RegisteredRegion, Registrar};
+use sluice_mem::{MemoryKind, RegisteredRegion, Registrar};
 
 use super::memory;
 use super::worker::Worker;
@@ -69,7 +69,7 @@ impl Destinations {
         // SAFETY: a region is mapped as long as there is a `RegisteredRegion` of it. This one goes into the table and
         // leaves it only in `unregister`, after `memory::unmap`, or is dropped with the table, which the wire does
         // after its context.
-        match unsafe { memory::map(worker, start, bytes, 0, prot) } {
+        match unsafe { memory::map(worker, start, bytes, MemoryKind::Host, 0, prot) } {
             Ok(mem) => {
                 self.regions.insert(start, Destination::Registered { region, mem });
                 Some(mem)

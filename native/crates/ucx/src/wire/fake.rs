@@ -23,6 +23,10 @@ struct State {
     /// Registrations so far, and whether they fail from now on.
     registered: usize,
     refuses_memory: bool,
+    /// Bits of the memory types that it can copy.
+    memory_types: u64,
+    /// What was said of memory that was registered or read to.
+    types: Vec<Option<c_uint>>,
     /// Names and values that were set in the configuration.
     settings: Vec<[String; 2]>,
     /// What another thread does just before the context ends.
@@ -94,6 +98,16 @@ pub(super) fn refuse_memory(refuses: bool) {
     STATE.with_borrow_mut(|state| state.refuses_memory = refuses);
 }
 
+/// From now on it can copy these types of memory.
+pub(super) fn set_memory_types(bits: u64) {
+    STATE.with_borrow_mut(|state| state.memory_types = bits);
+}
+
+/// The types of memory that was registered or read to since the last look; none where the caller has given none.
+pub(super) fn take_types() -> Vec<Option<c_uint>> {
+    STATE.with_borrow_mut(|state| std::mem::take(&mut state.types))
+}
+
 /// What was set in the configuration since the last look.
 pub(super) fn take_settings() -> Vec<[String; 2]> {
     STATE.with_borrow_mut(|state| std::mem::take(&mut state.settings))
@@ -140,6 +154,13 @@ unsafe extern "C" fn cleanup(_: sys::Context) {
     let action = STATE.with_borrow_mut(|state| state.before_cleanup.take());
     action.into_iter().for_each(|action| action());
     note(MemoryCall::Cleanup);
+}
+
+unsafe extern "C" fn context_query(_: sys::Context, attr: *mut sys::ContextAttr) -> Status {
+    let types = STATE.with_borrow(|state| state.memory_types);
+    // SAFETY: the caller's structure, valid during the call.
+    unsafe { (*attr).memory_types = types };
+    sys::OK
 }
 
 unsafe extern "C" fn worker_create(_: sys::Context, _: *const sys::WorkerParams, worker: *mut sys::Worker) -> Status {
@@ -228,7 +249,11 @@ unsafe extern "C" fn ep_close(_: sys::Ep, _: *const sys::RequestParam) -> Status
 unsafe extern "C" fn mem_map(_: sys::Context, params: *const sys::MemMapParams, mem: *mut sys::Mem) -> Status {
     // SAFETY: the caller's parameters, valid during the call.
     let (address, bytes, prot) = unsafe { ((*params).address.addr(), (*params).length, (*params).prot) };
+    // SAFETY: as above.
+    let (mask, kind) = unsafe { ((*params).field_mask, (*params).memory_type) };
     let made = STATE.with_borrow_mut(|state| {
+        // The bit of `UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE` in ucp.h.
+        state.types.push((mask & (1 << 4) != 0).then_some(kind));
         state.registered += 1;
         (!state.refuses_memory).then(|| object(1000 + state.registered))
     });
@@ -282,7 +307,9 @@ unsafe extern "C" fn get(
     param: *const sys::RequestParam,
 ) -> StatusPtr {
     // SAFETY: the caller's parameters, valid during the call.
-    let (mask, mem) = unsafe { ((*param).op_attr_mask, (*param).memh) };
+    let (mask, mem, kind) = unsafe { ((*param).op_attr_mask, (*param).memh, (*param).memory_type) };
+    // The bit of `UCP_OP_ATTR_FIELD_MEMORY_TYPE` in ucp.h.
+    STATE.with_borrow_mut(|state| state.types.push((mask & (1 << 6) != 0).then_some(kind)));
     // The bit of `UCP_OP_ATTR_FIELD_MEMH` in ucp.h.
     note(MemoryCall::Get { mem: (mask & (1 << 8) != 0).then(|| mem.addr()) });
     begin(param)
@@ -312,6 +339,7 @@ pub(super) fn functions() -> Functions {
         config_release,
         init,
         cleanup,
+        context_query,
         worker_create,
         worker_destroy,
         worker_get_address,

@@ -12,12 +12,18 @@ fn read(reader: &mut UcxWire, owner: &mut UcxWire, endpoint: Endpoint, patience:
     // In memory that may be written, without which no RDMA device registers it; leaked, because it must stay.
     let shown: &'static [u8; 64] = Box::leak(Box::new([7; 64]));
     // SAFETY: it stays.
-    let (_, key) = unsafe { owner.register(shown.as_ptr().expose_provenance(), shown.len()) }.expect("registered");
+    let (_, key) = unsafe { owner.register(shown.as_ptr().expose_provenance(), shown.len(), MemoryKind::Host) }
+        .expect("registered");
     let remote = shown.as_ptr().addr() as u64;
     // Leaked, because a read that did not end may still write to it.
     let local = Box::leak(Box::new([0u8; 64]));
     // SAFETY: leaked above.
-    unsafe { reader.get(endpoint, Get { token: 1, key: &key, remote, local: local.as_mut_ptr(), bytes: local.len() }) };
+    unsafe {
+        reader.get(
+            endpoint,
+            Get { token: 1, key: &key, remote, local: local.as_mut_ptr(), bytes: local.len(), kind: MemoryKind::Host },
+        )
+    };
     let end = std::time::Instant::now() + patience;
     while std::time::Instant::now() < end {
         for event in events_within(SHORT, &mut [&mut *reader, &mut *owner]) {

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::fake::{self, Planned};
 use super::*;
+use crate::library::OLDEST;
 
 fn wire() -> UcxWire {
-    UcxWire::new(Arc::new(Ucx::of(fake::functions()))).expect("a wire")
+    UcxWire::new(Arc::new(Ucx::of(fake::functions(), OLDEST))).expect("a wire")
 }
 
 fn turn(wire: &mut UcxWire) -> Vec<Event> {
@@ -20,7 +21,7 @@ fn turn(wire: &mut UcxWire) -> Vec<Event> {
 fn read(wire: &mut UcxWire, endpoint: Endpoint, count: usize) -> Vec<u8> {
     let mut memory = vec![0; count];
     for (token, byte) in memory.iter_mut().enumerate() {
-        let get = Get { token: token as u64, key: b"key", remote: 8, local: byte, bytes: 1 };
+        let get = Get { token: token as u64, key: b"key", remote: 8, local: byte, bytes: 1, kind: MemoryKind::Host };
         // SAFETY: the callers keep the memory; the fake writes nothing to it.
         unsafe { wire.get(endpoint, get) };
     }

@@ -6,11 +6,12 @@ use std::ptr::{null, null_mut};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use sluice_mem::MemoryKind;
 use sluice_transport::WireError;
 
 use super::inbox::{Inbox, callback_arg, on_message};
 use super::status::check;
-use crate::library::Ucx;
+use crate::library::{Machine, OLDEST_FOR_DEVICE_MEMORY, Ucx};
 use crate::sys::{self, Functions};
 
 /// The one kind of active message; what it is stands in it.
@@ -26,18 +27,50 @@ pub(super) struct Worker {
     inbox: Rc<Inbox>,
     address: Vec<u8>,
     event_fd: RawFd,
+    /// Bits of the memory types that UCX can copy.
+    memory_types: u64,
 }
 
 impl Worker {
     /// # Errors
     /// UCX refuses: no transport that it was allowed to use works here, say.
-    pub(super) fn new(ucx: Arc<Ucx>, inbox: Rc<Inbox>, has_rdma_device: bool) -> Result<Self, WireError> {
-        let context = new_context(&ucx, has_rdma_device)?;
-        let mut made = Self { ucx, context, worker: null_mut(), inbox, address: Vec::new(), event_fd: -1 };
+    pub(super) fn new(ucx: Arc<Ucx>, inbox: Rc<Inbox>, machine: Machine) -> Result<Self, WireError> {
+        let context = new_context(&ucx, machine)?;
+        let (worker, address) = (null_mut(), Vec::new());
+        let mut made = Self { ucx, context, worker, inbox, address, event_fd: -1, memory_types: 0 };
+        if machine.device_memory {
+            made.look_at_memory_types()?;
+        }
         made.make_worker()?;
         made.take_messages()?;
         made.read_address()?;
         Ok(made)
+    }
+
+    fn look_at_memory_types(&mut self) -> Result<(), WireError> {
+        // SAFETY: integers, all of which may be zero; the mask says which of them UCX writes.
+        let mut attr: sys::ContextAttr = unsafe { std::mem::zeroed() };
+        attr.field_mask = sys::ATTR_FIELD_MEMORY_TYPES;
+        // SAFETY: the context is live until `drop`; `attr` is valid during the call.
+        check("its memory types", unsafe { (self.ucx.calls.context_query)(self.context, &mut attr) })?;
+        self.memory_types = attr.memory_types;
+        Ok(())
+    }
+
+    /// Whether memory of this kind can be registered and read to.
+    ///
+    /// # Errors
+    /// It cannot, and why.
+    pub(super) fn check_kind(&self, kind: MemoryKind) -> Result<(), WireError> {
+        if kind.device().is_none() || self.memory_types & 1 << sys::MEMORY_TYPE_CUDA != 0 {
+            return Ok(());
+        }
+        let (major, minor) = OLDEST_FOR_DEVICE_MEMORY;
+        let described = self.ucx.describe();
+        Err(WireError(match self.memory_types {
+            0 => format!("device memory needs UCX {major}.{minor} or later and a wire made for it: {described}"),
+            _ => format!("{described} has no transport for device memory (libuct_cuda, or UCX_TLS excludes it)"),
+        }))
     }
 
     fn make_worker(&mut self) -> Result<(), WireError> {
@@ -137,12 +170,15 @@ impl Drop for Worker {
     }
 }
 
-fn new_context(ucx: &Ucx, has_rdma_device: bool) -> Result<sys::Context, WireError> {
+fn new_context(ucx: &Ucx, machine: Machine) -> Result<sys::Context, WireError> {
     let calls = &ucx.calls;
+    if machine.device_memory {
+        Ucx::prepare_device_memory();
+    }
     let mut config = null_mut();
     // SAFETY: no prefix and no file are given; the out-parameter is valid during the call.
     check("its configuration", unsafe { (calls.config_read)(null(), null(), &mut config) })?;
-    for (name, value) in ucx.defaults(has_rdma_device) {
+    for (name, value) in ucx.defaults(machine) {
         let (name, value) = (c_string(name)?, c_string(value)?);
         // A release that does not know a name has nothing that would have to be switched off: its refusal is no
         // failure. SAFETY: the configuration was read above and is live; both strings end with 0 and are copied by the

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sluice_mem::MemoryKind;
+
 use crate::cma::CmaWire;
 use crate::loopback::{Loopback, Network};
 use crate::wire::{Endpoint, Event, Get, Region, Wire};
@@ -56,7 +58,8 @@ impl<W: Wire> Pair<W> {
 
     pub(super) fn get(&mut self, token: u64, key: &[u8], from: &[u8], to: &mut [u8]) {
         let remote = from.as_ptr().expose_provenance() as u64;
-        let get = Get { token, key, remote, local: to.as_mut_ptr(), bytes: from.len().min(to.len()) };
+        let get =
+            Get { token, key, remote, local: to.as_mut_ptr(), bytes: from.len().min(to.len()), kind: MemoryKind::Host };
         // SAFETY: the tests keep `to` until they have seen the get's end.
         unsafe { self.reader.get(self.endpoint, get) };
     }
@@ -64,7 +67,7 @@ impl<W: Wire> Pair<W> {
     pub(super) fn register(&mut self, memory: &[u8]) -> (Region, Vec<u8>) {
         let address = memory.as_ptr().expose_provenance();
         // SAFETY: the tests keep `memory` as long as any get may read it.
-        unsafe { self.owner.register(address, memory.len()) }.expect("registered")
+        unsafe { self.owner.register(address, memory.len(), MemoryKind::Host) }.expect("registered")
     }
 
     pub(super) fn turn(&mut self) -> Vec<(u64, bool)> {

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use sluice_mem::MemoryKind;
+
 use super::pair::{MIB, Pair, content};
 use crate::cma::format::{Origin, RegionKey};
 use crate::cma::queue::{CALL_BYTES, CALL_GETS};
@@ -53,7 +55,12 @@ fn nothing_is_read_by_cma_once_the_owners_wire_is_gone() {
     drop(owner);
     let remote = memory.as_ptr().expose_provenance() as u64;
     // SAFETY: `to` is kept until the end.
-    unsafe { reader.get(endpoint, Get { token: 1, key: &key, remote, local: to.as_mut_ptr(), bytes: 100 }) };
+    unsafe {
+        reader.get(
+            endpoint,
+            Get { token: 1, key: &key, remote, local: to.as_mut_ptr(), bytes: 100, kind: MemoryKind::Host },
+        )
+    };
     let mut events = Vec::new();
     reader.progress(&mut events);
     // The loopback knows of no end of its wires and reads it.
@@ -213,12 +220,12 @@ fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error() {
     let mapping = Mapping::unlimited(&path, 3 * 4096, 0..3 * 4096, Way::ReadOnly).expect("mapped");
     let mut pair = Pair::new();
     // SAFETY: the mapping lives until the end; that it has no file behind it any more is what is tested.
-    let (_, key) = unsafe { pair.owner.register(mapping.address(), 3 * 4096) }.expect("registered");
+    let (_, key) = unsafe { pair.owner.register(mapping.address(), 3 * 4096, MemoryKind::Host) }.expect("registered");
     std::fs::File::options().write(true).open(&path).expect("opened").set_len(4096).expect("cut");
     let mut to = vec![0; 4096];
     for (token, offset) in [(1, 0), (2, 2 * 4096), (3, 0)] {
         let remote = (mapping.address() + offset) as u64;
-        let get = Get { token, key: &key, remote, local: to.as_mut_ptr(), bytes: 4096 };
+        let get = Get { token, key: &key, remote, local: to.as_mut_ptr(), bytes: 4096, kind: MemoryKind::Host };
         // SAFETY: `to` is kept until the end.
         unsafe { pair.reader.get(pair.endpoint, get) };
         assert_eq!(pair.turn(), [(token, offset == 0)]);

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use sluice_mem::MemoryKind;
+
 use crate::loopback::Loopback;
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
@@ -42,9 +44,14 @@ impl Wire for Sleeper {
         self.inner.send(endpoint, message);
     }
 
-    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        kind: MemoryKind,
+    ) -> Result<(Region, Vec<u8>), WireError> {
         // SAFETY: the caller promises the same.
-        unsafe { self.inner.register(address, bytes) }
+        unsafe { self.inner.register(address, bytes, kind) }
     }
 
     fn unregister(&mut self, region: Region) {

@@ -38,6 +38,8 @@ import java.util.List;
  * @param receiveWaits times that a connection's blocks had to wait for memory to be received into
  * @param receiveWaitNanos how long they have waited, all together, in nanoseconds, those that wait now included
  * @param receiveGivenUp blocks that were left to Netty because there was no memory for them in time
+ * @param devicesReadable connections over which a sample in the memory of the other side's GPU came as it was
+ * @param devicesUnreadable those over which it did not, or could not be read
  */
 public record TransportStatistics(
     long mappedRegions,
@@ -68,7 +70,9 @@ public record TransportStatistics(
     long connectionsRefused,
     long receiveWaits,
     long receiveWaitNanos,
-    long receiveGivenUp) {
+    long receiveGivenUp,
+    long devicesReadable,
+    long devicesUnreadable) {
 
   /** The names of the components, in their order: the native library must have the same. */
   static final List<String> NAMES = List.of(
@@ -77,7 +81,7 @@ public record TransportStatistics(
       "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
       "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused",
-      "receiveWaits", "receiveWaitNanos", "receiveGivenUp");
+      "receiveWaits", "receiveWaitNanos", "receiveGivenUp", "devicesReadable", "devicesUnreadable");
 
   static TransportStatistics of(long[] numbers) {
     int i = 0;
@@ -87,7 +91,7 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

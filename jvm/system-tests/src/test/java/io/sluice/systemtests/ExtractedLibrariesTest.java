@@ -50,6 +50,21 @@ class ExtractedLibrariesTest {
     assertFalse(Files.exists(first), "it is still there");
   }
 
+  /** It opens CUDA's driver when it is loaded, so executors that use no GPU must not have it. */
+  @Test
+  void ucxHasItsModuleForGpusOnlyWhereItIsWanted() throws IOException {
+    String module = "ucx/libuct_cuda.so.0";
+    Path wanted;
+    try (BundledUcx without = BundledUcx.unpack(); BundledUcx with = BundledUcx.unpack(true)) {
+      assumeFalse(without.folder().isEmpty(), "the jar has no UCX");
+      wanted = Path.of(with.folder());
+      assertFalse(Files.exists(Path.of(without.folder()).resolve(module)));
+      assertTrue(Files.isRegularFile(wanted.resolve(module)));
+      assertTrue(Files.isRegularFile(wanted.resolve("ucx/libuct_cma.so.0")));
+    }
+    assertFalse(Files.exists(wanted), "it is still there");
+  }
+
   private List<String> names() throws IOException {
     try (Stream<Path> files = Files.list(folder)) {
       return files.map(file -> file.getFileName().toString()).toList();

@@ -77,11 +77,14 @@ public final class GpuCheck implements Check {
     return version.find() ? version.group(1) : "unknown";
   }
 
+  /** By a module that RDMA drivers ask, or by dma-buf, which NVIDIA's open kernel modules export (from 515 on). */
   private static String direct(Host host) {
     String modules = host.read("/proc/modules").or("");
     return Stream.of("nvidia_peermem", "nv_peer_mem")
         .filter(name -> modules.lines().anyMatch(line -> line.startsWith(name + " ")))
-        .findFirst().orElse("neither nvidia_peermem nor nv_peer_mem is loaded");
+        .findFirst().orElseGet(() -> "neither nvidia_peermem nor nv_peer_mem is loaded"
+            + (host.read(FOLDER + "/version").or("").contains("Open Kernel Module")
+                ? ", by dma-buf where the RDMA driver takes that (open kernel modules)" : ", no dma-buf"));
   }
 
   private static void addDevices(Host host, List<Finding> findings) {

@@ -4,6 +4,7 @@ import io.sluice.doctor.host.Host;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Transports that UCX loads from files of their own, such as {@code libuct_ib.so.0}; tcp and /dev/shm are built in. */
 final class UcxModule {
@@ -11,10 +12,11 @@ final class UcxModule {
 
   private UcxModule() {}
 
-  /** Names of the modules beside {@code library}: ib, cma, rdmacm, cuda, … The jar is made without all but cma. */
+  /** Names of the modules beside {@code library}: ib, cma, rdmacm, cuda, … The jar has cma and cuda. */
   static List<String> of(Host host, UcxLibrary library) {
     if (library.source() == UcxLibrary.Source.JAR) {
-      return host.jarFile(library.modules() + "/libuct_cma.so.0").isPresent() ? List.of("cma") : List.of();
+      return Stream.of("cma", "cuda")
+          .filter(module -> host.jarFile(library.modules() + "/libuct_" + module + ".so.0").isPresent()).toList();
     }
     return host.list(library.modules()).stream().map(FILE::matcher).filter(Matcher::matches)
         .map(matcher -> matcher.group(1)).distinct().toList();

@@ -42,6 +42,17 @@ class GpuCheckTest {
   }
 
   @Test
+  void openKernelModulesExportDmaBuf() {
+    gpu();
+    host.with("/proc/modules", "nvidia 1 0 - Live 0x0\n");
+    assertTrue(look().get(0).text().contains("nor nv_peer_mem is loaded, no dma-buf;"), look().get(0).text());
+    host.with("/proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build\n");
+    String text = look().get(0).text();
+    assertTrue(text.contains("driver 580.159.04") && text.contains("by dma-buf where"), text);
+  }
+
+  @Test
   void theDriversVersionOfCudaIsTold() {
     gpu();
     smi("Default", "Disabled");

@@ -68,9 +68,10 @@ class UcxCheckTest {
   @Test
   void jarsUcxIsUsedWhereTheSystemHasNone() {
     host.jarFile("io/sluice/native/linux-x86_64/ucx/libucp.so.0", "A1.22.0\0")
-        .jarFile("io/sluice/native/linux-x86_64/ucx/ucx/libuct_cma.so.0", "");
+        .jarFile("io/sluice/native/linux-x86_64/ucx/ucx/libuct_cma.so.0", "")
+        .jarFile("io/sluice/native/linux-x86_64/ucx/ucx/libuct_cuda.so.0", "");
     assertEquals("UCX 1.22.0 (from its file), in Sluice's jar", look("").get(0).text());
-    assertEquals("built in: tcp, shared memory; modules: cma", look("").get(1).text());
+    assertEquals("built in: tcp, shared memory; modules: cma, cuda", look("").get(1).text());
     library(LIB, "1.13.1").cache(LIB);
     assertEquals(Verdict.PROBLEM, look("").get(0).verdict());
     assertTrue(look("").get(0).next().startsWith("Update or remove it"), look("").get(0).next());
