@@ -559,9 +559,13 @@ mod tests {
         "the same from pinned pages, 16 threads",
         "pinning of memory that is in use",
     ];
-    const TEXTS: [&str; 2] = [
+    const TEXTS_AND_TIER: [&str; 6] = [
         "encode of texts without a codec, pinned pages, 16 threads",
         "encode of texts with LZ4, pinned pages, 16 threads",
+        "device-tier hit to host memory, one thread",
+        "the same, 16 threads",
+        "device-tier hit to device memory, one thread",
+        "dropping 1 GiB of the tier",
     ];
 
     /// What is made is compared with the CPU's by the measurement itself.
@@ -572,7 +576,7 @@ mod tests {
         let small = Sizes { batches: [6000, 9000], pairs: 300, column_bytes: 30_000, ..Sizes::of(&machine) };
         let figures = measure(&machine, &kernels, small, None).expect("measured");
         let names: Vec<&str> = figures.iter().map(|figure| figure.name).collect();
-        assert_eq!(names, [&FIGURES[..], &TEXTS[..]].concat());
+        assert_eq!(names, [&FIGURES[..], &TEXTS_AND_TIER[..]].concat());
         assert!(figures.iter().all(|figure| figure.value.is_none()));
         assert_eq!(machine.simulator.as_ref().map(|simulator| simulator.counts().allocations), Some(0));
         let sorts = measure(&machine, &kernels, small, Some(Part::Sort)).expect("measured");
