@@ -483,7 +483,8 @@ pub(crate) enum Part {
     Tier,
 }
 
-/// Measures all, or a part. `kernels`: a folder of `tools/gpu-kernels`; for the simulated driver a module of kernels for the host.
+/// Measures all, or a part. `kernels`: a folder of `tools/gpu-kernels`; for the simulated driver a module of kernels
+/// for the host.
 pub(crate) fn measure(
     machine: &Machine,
     kernels: &Path,

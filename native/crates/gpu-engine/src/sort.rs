@@ -55,8 +55,8 @@ pub(crate) fn sort_pairs_through(
     sorted.map(|()| pairs.copy_from_slice(&result))
 }
 
-/// Pairs in pinned memory, which the driver copies without a buffer of its own; and as much for the sorted ones, so that
-/// the pairs are as they were if a sort is declined.
+/// Pairs in pinned memory, which the driver copies without a buffer of its own; and as much for the sorted ones, so
+/// that the pairs are as they were if a sort is declined.
 pub struct PinnedPairs {
     pairs: Staging,
     sorted: Staging,

@@ -3,8 +3,8 @@
 //! # Invariants
 //! 1. A pinned region is neither purged nor unmapped before its registration has ended. When the driver cannot end it,
 //!    the region stays mapped for ever.
-//!    A provider of sources ([`PinnedProvider::for_sources`]), from which the device only reads, gives such a region out
-//!    again when one of its length is mapped, so that no more memory stays than was ever mapped at a time.
+//!    A provider of sources ([`PinnedProvider::for_sources`]), from which the device only reads, gives such a region
+//!    out again when one of its length is mapped, so that no more memory stays than was ever mapped at a time.
 //! 2. That a region is not pinned is no error: it is ordinary host memory, and a copy from it is slower. Counters say
 //!    so.
 //! 3. The table's lock is held for a few changes of the table, never while the driver pins a region (20 ms for 64 MiB

@@ -1,7 +1,7 @@
 //! Recording the pages that map outputs are made of, so that tests and measurements have what Spark has made.
 //!
-//! Off unless the environment variable `SLUICE_PAGE_TRACE` names a folder. Each of the first batches of a process, if it
-//! is not too long, becomes a file `PROCESS-NUMBER.pages`, all numbers little-endian:
+//! Off unless the environment variable `SLUICE_PAGE_TRACE` names a folder. Each of the first batches of a process, if
+//! it is not too long, becomes a file `PROCESS-NUMBER.pages`, all numbers little-endian:
 //!
 //! ```text
 //! "SLPAGES1" · fields u32 · partitions u32 · pages u32 · for each page: bytes of rows u32 · rows u32 ·

@@ -1,4 +1,5 @@
-//! Pages that Spark has made (`SLUICE_PAGE_TRACE`): both sides make the same frames of them, and each reads the other's.
+//! Pages that Spark has made (`SLUICE_PAGE_TRACE`): both sides make the same frames of them, and each reads the
+//! other's.
 
 use std::fs;
 

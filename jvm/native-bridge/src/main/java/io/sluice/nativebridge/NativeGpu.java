@@ -76,7 +76,7 @@ public final class NativeGpu {
           + "statistics " + statisticNames() + ", this jar expects " + names);
     }
     long[] limits = {always ? 1 : 0, memoryLimitBytes, cacheLimitBytes, pinnedLimitBytes, pagesLimitBytes, leastBytes,
-        timeoutMillis, codec, level};
+      timeoutMillis, codec, level};
     return openWithin(library, device, kernels, limits);
   }
 

@@ -237,10 +237,10 @@ public final class SluiceSettings {
           + "at a time. Where the driver pins less, fewer are. They are part of spark.sluice.memory.limit.");
 
   public static final Setting<Long> GPU_PAGES_LIMIT = Setting.bytes("spark.sluice.gpu.pages.limit", "4g", "0", "1t",
-      "How many bytes of spark.sluice.memory.limit an executor pins for copies to the GPU: regions of 64m and more, each "
-          + "once as many bytes as it has were copied from it. The driver copies pages in other memory by way of "
-          + "buffers of its own, one copy at a time, which is several times as slow. Pinned memory is not given back to "
-          + "the system while it is free. 0: none.");
+      "How many bytes of spark.sluice.memory.limit an executor pins for copies to the GPU: regions of 64m and more, "
+          + "each once as many bytes as it has were copied from it. The driver copies pages in other memory by way of "
+          + "buffers of its own, one copy at a time, which is several times as slow. Pinned memory is not given back "
+          + "to the system while it is free. 0: none.");
 
   public static final Setting<Long> GPU_MIN_BATCH_BYTES = Setting.bytes(
       "spark.sluice.gpu.minBatchBytes", "4m", "64k", "1g",
