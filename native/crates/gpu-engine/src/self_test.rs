@@ -31,9 +31,9 @@ struct Trial {
 
 /// Together they need each kernel and each way to encode.
 const TRIALS: [Trial; 4] = [
-    // About 6,000 rows: frames of many rows, with each encoding of columns.
+    // About 2,600 rows: frames of many rows, with each encoding of columns.
     Trial {
-        row_bytes: 700_000,
+        row_bytes: 300_000,
         partitions: PARTITIONS,
         page_rows: usize::MAX,
         options: CodecOptions { codec: Codec::None, level: Level::Fast },
