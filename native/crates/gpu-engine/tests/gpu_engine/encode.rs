@@ -207,7 +207,7 @@ fn regular_schemas() {
     let Some(setting) = Setting::new() else { return };
     let kinds = prop::collection::vec(0u8..KINDS, 1..30);
     let strategy = (kinds, 1u64..1500, prop::sample::select(vec![1u32, 2, 7, 200, 70_000]), 0u8..3, any::<u64>());
-    proptest!(cases(25, 2000), |((kinds, rows, partitions, skew, seed) in strategy)| {
+    proptest!(cases(15, 2000), |((kinds, rows, partitions, skew, seed) in strategy)| {
         // A block for each column of each frame: few frames where there may be as many as rows.
         let rows = if partitions >= 200 { rows.min(150) } else { rows };
         table(&kinds, rows, partitions, skew, seed).check(&setting, FAST);
