@@ -348,6 +348,7 @@ class OneSidedTransportTest {
   }
 
   /** One block is larger than the memory limit of all blocks that are received one-sidedly, 3 MiB. */
+  @InAll
   @Tag("once")
   @Test
   void blocksLargerThanTheReceiveLimitComeByNetty() {
@@ -370,6 +371,7 @@ class OneSidedTransportTest {
   }
 
   /** A reduce task asks an executor for blocks of 30 files at once, of which 16 may be mapped. */
+  @InAll
   @Tag("once")
   @Test
   void blocksBeyondTheLimitOfMappingsComeByNetty() {
