@@ -111,7 +111,6 @@ impl<'m> Bench<'m> {
         let kernels = Kernels::of(context, &module, long()).map_err(words)?;
         let measured = MeasuredKernels::of(&module).map_err(words)?;
         let arena = StreamArena::new(context.clone(), StreamArenaOptions::with_limit(sizes.device_bytes));
-        // The arena's first memory is not to be in what is measured.
         Ok(Self { machine, module, kernels, measured, arena, sizes })
     }
 

@@ -138,13 +138,19 @@ impl<P: Provider> PinnedProvider<P> {
     }
 
     /// Ends all registrations, and lets no more regions be pinned, until a context is attached. Nobody copies from or
-    /// to the regions any more.
+    /// to the regions any more. After the first registration that the driver does not end, it is not asked for others.
     pub fn detach(&self) {
         let pinned: Vec<(usize, HostRegistration)> = self.table().begin_detaching();
+        let mut answers = true;
         for (start, registration) in pinned {
             let bytes = registration.bytes();
-            let ended = registration.end();
-            self.table().end_detaching(start, bytes, ended);
+            if answers {
+                answers = registration.end();
+            } else {
+                // Each end may take as long as a driver is waited for that does not answer: one such wait is enough.
+                std::mem::forget(registration);
+            }
+            self.table().end_detaching(start, bytes, answers);
         }
     }
 

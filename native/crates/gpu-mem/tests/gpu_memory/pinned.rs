@@ -236,6 +236,20 @@ fn a_source_whose_registration_does_not_end_is_given_out_again() {
     }
 }
 
+/// A driver that does not answer is waited for once, however many regions are pinned.
+#[test]
+fn a_driver_that_ends_no_registration_is_asked_once() {
+    let setting = sources("", usize::MAX);
+    let regions = [setting.map(), setting.map(), setting.map()];
+    assert!(regions.iter().all(|region| setting.provider.copies(region.address(), SEGMENT_BYTES)));
+    setting.simulator.configure("fail=cuMemHostUnregister@1:1");
+    setting.provider.detach();
+    assert_eq!(setting.simulator.calls("cuMemHostUnregister"), 1);
+    assert_eq!(setting.provider.statistics().pinned_bytes, 0);
+    regions.into_iter().for_each(|region| setting.provider.unmap(region));
+    assert_eq!((setting.provider.statistics().kept_regions, setting.below.mapped_bytes()), (3, 3 * SEGMENT_BYTES));
+}
+
 #[test]
 #[should_panic(expected = "host memory")]
 fn a_gpus_memory_is_not_pinned() {
