@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use sluice_cuda::{Context, CudaError, DeviceAddress, DeviceMemory, Event, HostRegistration};
 use sluice_mem::MemoryKind;
-use sluice_transport::{CopyEnd, DeviceCopies, DeviceCopy, Slots};
+use sluice_transport::{CopyEnd, DeviceCopy, GpuCopies, Slots};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -104,7 +104,7 @@ impl CudaCopies {
     }
 }
 
-impl DeviceCopies for CudaCopies {
+impl GpuCopies for CudaCopies {
     fn kind(&self) -> MemoryKind {
         MemoryKind::Device(self.device.ordinal())
     }

@@ -41,7 +41,7 @@ const COPY_WAIT: Duration = Duration::from_micros(100);
 const OF_HOST: u8 = 0;
 const OF_DEVICE: u8 = 1;
 
-/// Where the slots are. They stay as long as the [`DeviceCopies`] that has them.
+/// Where the slots are. They stay as long as the [`GpuCopies`] that has them.
 #[derive(Debug, Clone, Copy)]
 pub struct Slots {
     /// How many, at least 1.
@@ -70,7 +70,7 @@ pub struct DeviceCopy {
 }
 
 /// What copies between this process's memory and that of its GPU. Used by one thread.
-pub trait DeviceCopies {
+pub trait GpuCopies {
     /// The kind of the device's memory.
     fn kind(&self) -> MemoryKind;
 
@@ -80,7 +80,7 @@ pub trait DeviceCopies {
     /// Begins a copy, which belongs to a slot; that slot has no other under way.
     ///
     /// # Safety
-    /// Source and target are memory of their sort, and nobody else uses them until [`DeviceCopies::ended`] tells of the
+    /// Source and target are memory of their sort, and nobody else uses them until [`GpuCopies::ended`] tells of the
     /// end, or for ever if it never does.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ enum Slot {
 /// A wire that reads between all kinds of memory; both ends must be wrapped. Owned and used by one thread.
 ///
 /// Callers' tokens are below 2⁶³.
-pub struct BounceWire<W: Wire, C: DeviceCopies> {
+pub struct BounceWire<W: Wire, C: GpuCopies> {
     // Before `copies`, whose slots the inner wire's reads write to.
     inner: W,
     copies: Option<C>,
@@ -160,7 +160,7 @@ pub struct BounceWire<W: Wire, C: DeviceCopies> {
     counters: Arc<BounceCounters>,
 }
 
-impl<W: Wire, C: DeviceCopies> BounceWire<W, C> {
+impl<W: Wire, C: GpuCopies> BounceWire<W, C> {
     /// Puts itself before a wire; without `copies`, in a process that has no GPU, it reads host memory only.
     pub fn new(inner: W, copies: Option<C>, counters: Arc<BounceCounters>) -> Self {
         let count = copies.as_ref().map_or(0, |copies| copies.slots().count);
@@ -318,7 +318,7 @@ impl<W: Wire, C: DeviceCopies> BounceWire<W, C> {
     }
 }
 
-impl<W: Wire, C: DeviceCopies> Wire for BounceWire<W, C> {
+impl<W: Wire, C: GpuCopies> Wire for BounceWire<W, C> {
     fn address(&self) -> &[u8] {
         self.inner.address()
     }
@@ -462,7 +462,7 @@ impl<W: Wire, C: DeviceCopies> Wire for BounceWire<W, C> {
     }
 }
 
-impl<W: Wire, C: DeviceCopies> Drop for BounceWire<W, C> {
+impl<W: Wire, C: GpuCopies> Drop for BounceWire<W, C> {
     fn drop(&mut self) {
         // Slots that a read or a copy may still write to are never given back.
         if self.slots.iter().any(|slot| !matches!(slot, Slot::Free)) {

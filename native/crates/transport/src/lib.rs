@@ -68,7 +68,7 @@ mod wire;
 #[cfg(test)]
 mod protocol_tests;
 
-pub use bounce::{BounceCounters, BounceWire, CopyEnd, DeviceCopies, DeviceCopy, Slots};
+pub use bounce::{BounceCounters, BounceWire, CopyEnd, DeviceCopy, GpuCopies, Slots};
 pub use cma::CmaWire;
 pub use completions::{Completion, Failure};
 pub use message::Block;
