@@ -16,9 +16,11 @@ pub fn run(data: &[u8]) {
 
 /// The bits of the first byte that say what a message is; the others say whose tag ends it.
 pub const KIND: u8 = 0x3F;
+/// How many kinds of messages there are: 1 to this.
+pub const KINDS: usize = 11;
 const TAG_OF_OWNER: u8 = 0x80;
 const TAG_OF_READER: u8 = 0x40;
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 
 fn is_message(data: &[u8]) -> bool {
     let mut input = Bytes(data);
@@ -33,7 +35,7 @@ fn parts(input: &mut Bytes<'_>) -> Option<()> {
     let may_have = match kind {
         1..=3 | 10 => tags == 0,
         4 | 6 => tags == TAG_OF_READER,
-        5 | 8 => tags == TAG_OF_OWNER,
+        5 | 8 | 11 => tags == TAG_OF_OWNER,
         7 | 9 => tags != TAG_OF_READER | TAG_OF_OWNER,
         _ => false,
     };
@@ -72,7 +74,7 @@ fn parts(input: &mut Bytes<'_>) -> Option<()> {
             std::str::from_utf8(why).ok().map(drop)
         }
         // An address and the content there; then a key.
-        8 => input.take(8 + 64).map(|_| input.0 = &[]),
+        8 | 11 => input.take(8 + 64).map(|_| input.0 = &[]),
         9 => input.take(4).map(drop),
         _ => None,
     }
@@ -113,11 +115,11 @@ fn located(input: &mut Bytes<'_>) -> Option<()> {
 
 /// The bytes of a message of any kind; of every second one some are changed, and once in a while a rule is broken.
 pub fn generate(c: &mut Choices<'_>) -> Vec<u8> {
-    let kind = 1 + c.below(10) as u8;
+    let kind = 1 + c.below(KINDS) as u8;
     let changes = if c.one_in(2) { 1 + c.below(2) } else { 0 };
     let tag = match kind {
         4 | 6 => TAG_OF_READER,
-        5 | 8 => TAG_OF_OWNER,
+        5 | 8 | 11 => TAG_OF_OWNER,
         7 | 9 => c.pick(&[0, TAG_OF_OWNER, TAG_OF_READER]),
         _ => 0,
     };
@@ -132,7 +134,7 @@ pub fn generate(c: &mut Choices<'_>) -> Vec<u8> {
         6 => (0..c.below(5)).for_each(|_| put(c, &mut message, &[8], 0)),
         7 => put_refused(c, &mut message, &[4, 4]),
         10 => put_refused(c, &mut message, &[4, 4, 16, 32]),
-        8 => put(c, &mut message, &[8, 64], 40),
+        8 | 11 => put(c, &mut message, &[8, 64], 40),
         _ => put(c, &mut message, &[4], 0),
     }
     if tag != 0 {
@@ -219,6 +221,6 @@ fn change(c: &mut Choices<'_>, message: &mut Vec<u8>) {
             let at = c.below(message.len());
             message[at] = c.pick(&[0, 1, 2, 3, 0x7F, 0x80, 0xFF]);
         }
-        _ => message[0] = c.pick(&[0, 4, 5, 6, 9, 10, 11, 0x49, 0x86, 0xFF]),
+        _ => message[0] = c.pick(&[0, 4, 5, 6, 9, 10, 11, 12, 0x49, 0x86, 0xFF]),
     }
 }
