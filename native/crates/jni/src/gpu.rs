@@ -37,6 +37,8 @@ native_methods! {
             sealed: jboolean,
         ) -> jint;
         hostCopyMoved = host_copy_moved(gpu: jlong, shuffle: jint, map: jlong, in_memory: jboolean) -> jint;
+        hasNearerCopy = has_nearer_copy(gpu: jlong, shuffle: jint, map: jlong) -> jint;
+        readCopy = read_copy(gpu: jlong, shuffle: jint, map: jlong, partitions: jlong, target: jlong, bytes: jlong) -> jint;
         forgetShuffle = forget_shuffle(gpu: jlong, shuffle: jint) -> jint;
         lost = lost(gpu: jlong) -> jstring;
         failure = failure(gpu: jlong) -> jstring;
@@ -177,6 +179,37 @@ fn host_copy_moved(_: &mut Call<'_>, gpu: i64, shuffle: i32, map: i64, in_memory
         copies.host_copy_moved(key, host_copy(in_memory));
     }
     Ok(())
+}
+
+/// 1 if the device has a copy of a map output, and the host's is on a disk.
+fn has_nearer_copy(_: &mut Call<'_>, gpu: i64, shuffle: i32, map: i64) -> Result<i32, CallError> {
+    let gpu = GPUS.get(gpu)?;
+    let key = CopyKey { shuffle: number(shuffle, "shuffle id")?, map: map as u64 };
+    Ok(gpu.copies().is_some_and(|copies| copies.are_nearer(key)).into())
+}
+
+/// Partitions: the first in the high half, the end in the low half. 1 if the target has their bytes; 0: read the host's
+/// copy.
+fn read_copy(
+    _: &mut Call<'_>,
+    gpu: i64,
+    shuffle: i32,
+    map: i64,
+    partitions: i64,
+    target: i64,
+    bytes: i64,
+) -> Result<i32, CallError> {
+    let gpu = GPUS.get(gpu)?;
+    let key = CopyKey { shuffle: number(shuffle, "shuffle id")?, map: map as u64 };
+    let (first, end) = ((partitions >> 32) as u32, partitions as u32);
+    if target == 0 {
+        return Err(CallError::invalid("target at address 0"));
+    }
+    // SAFETY: the target is a live lease of so many bytes that nobody else uses during the call (contract of
+    // NativeGpu.readCopy); arena memory is always initialised.
+    let target = unsafe { std::slice::from_raw_parts_mut(target as *mut u8, number(bytes, "bytes of a target")?) };
+    // Why not, is counted.
+    Ok(gpu.read_copy(key, first..end, target).is_ok().into())
 }
 
 fn forget_shuffle(_: &mut Call<'_>, gpu: i64, shuffle: i32) -> Result<i32, CallError> {

@@ -370,6 +370,11 @@ impl DeviceCopies {
         }
     }
 
+    /// Whether a reader in host memory should read the device's copy: there is one, and the host's is on a disk.
+    pub fn are_nearer(&self, key: CopyKey) -> bool {
+        !self.is_lost() && self.table.is_nearer_than_host(key)
+    }
+
     fn hit(&self, bytes: u64) {
         self.table.count(|counts| {
             counts.hits += 1;

@@ -195,6 +195,13 @@ impl<M> CopyTable<M> {
         })
     }
 
+    /// Whether there is a copy that can be read, and the host's is on a disk.
+    pub(crate) fn is_nearer_than_host(&self, key: CopyKey) -> bool {
+        let inner = self.lock();
+        let copy = inner.by_key.get(&key).and_then(|id| inner.copies.get(id));
+        copy.is_some_and(|copy| copy.state.is_readable() && copy.host == HostCopy::Disk)
+    }
+
     /// A reader ends, and all its work on the device has.
     pub(crate) fn unpin(&self, id: CopyId) {
         self.with(|inner, freed| inner.step(id, CopyEvent::Unpin, freed));

@@ -24,6 +24,7 @@ import io.sluice.doctor.rdma.RegistrationCheck;
 import io.sluice.doctor.rdma.RoceQualityCheck;
 import io.sluice.doctor.rdma.VerbsCheck;
 import io.sluice.doctor.report.Report;
+import io.sluice.doctor.spark.GpuSharesCheck;
 import io.sluice.doctor.spark.SluiceMemory;
 import io.sluice.doctor.spark.SparkCheck;
 import io.sluice.doctor.spark.SparkLocalDirs;
@@ -73,7 +74,7 @@ final class Doctor {
         new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
         new SparkCheck(spark, jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new RoceQualityCheck(), new VerbsCheck(),
-        new RegistrationCheck(localDirs), new GpuCheck(),
+        new RegistrationCheck(localDirs), new GpuCheck(), new GpuSharesCheck(spark),
         new InterfacesCheck(), new TcpCheck());
   }
 }

@@ -134,6 +134,20 @@ public final class NativeGpu {
   /** The file of a map output has moved: copies of those on a disk cost more to bring back, and are dropped later. */
   public static native int hostCopyMoved(long gpu, int shuffle, long map, boolean inMemory);
 
+  /** 1 if the GPU's memory has a copy of a map output and the host's is on the disk; 0 if not. Waits for nothing. */
+  public static native int hasNearerCopy(long gpu, int shuffle, long map);
+
+  /**
+   * Copies partitions of a map output from the GPU's memory to {@code target}. Waits for the GPU.
+   *
+   * @param partitions the first in the high half, the one after the last in the low half
+   * @param target a live lease that nobody else uses during the call
+   * @param bytes of the partitions, by the index of the host's copy
+   * @return 1 if the target has the bytes; 0 if the host's copy is to be read, and the target's bytes mean nothing; or
+   *     one of {@link NativeCore}'s errors
+   */
+  public static native int readCopy(long gpu, int shuffle, long map, long partitions, long target, long bytes);
+
   /**
    * Drops the copies of a shuffle's map outputs; those that are in use when their readers have left. Calls no driver.
    *

@@ -32,7 +32,7 @@ import scala.Tuple3;
 /** Jobs that group and combine records give on Sluice what they give on Spark's own shuffle. */
 @Timeout(180)
 class CombiningAgainstStockTest {
-  private static final int COUNT = 30_000;
+  private static final int COUNT = 10_000;
   private RddOnBothEngines spark;
 
   @AfterEach
@@ -89,6 +89,7 @@ class CombiningAgainstStockTest {
     assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"JavaSerializer", "KryoSerializer"})
   void keysOfSeveralParts(String serializer) {
@@ -182,6 +183,7 @@ class CombiningAgainstStockTest {
   }
 
   /** Spark's map then spills with each hundred records, as on stock. */
+  @InAll
   @Test
   void settingsThatForceSpillsAreHeeded() {
     start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "100"));

@@ -144,6 +144,7 @@ class EncryptedShuffleTest {
     assertEquals(Set.of("shuffle.data", "temp_shuffle"), LEAKING);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"", "/absent/libsluice_jni.so"})
   void queriesWithSpillsGiveStocksRowsAndLeaveNoneInFiles(String library) {
@@ -153,6 +154,7 @@ class EncryptedShuffleTest {
     assertTrue(CLEAN.containsAll(Set.of("shuffle.data", "temp_shuffle")), CLEAN::toString);
   }
 
+  @InAll
   @Test
   void encoderAndDecoderThreads() {
     start(encryptedAnd("spark.sluice.writer.threads", "2", "spark.sluice.reader.threads", "2",
@@ -161,6 +163,7 @@ class EncryptedShuffleTest {
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(ints = {128, 192, 256})
   void joinsAggregatesAndSorts(int keyBits) {
@@ -207,6 +210,7 @@ class EncryptedShuffleTest {
     return table(200_000).repartition(2).sortWithinPartitions("text", "id").selectExpr("look(id) AS id", "text");
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void sortsAndCombinersOfRddsThatSpill(boolean encrypted) {
@@ -295,7 +299,7 @@ class EncryptedShuffleTest {
   @ValueSource(strings = {"", "/absent/libsluice_jni.so"})
   void recordsOfRdds(String library) {
     start(encryptedAnd("spark.sluice.memory.limit", "24m", "spark.sluice.native.library", library));
-    JavaPairRDD<Integer, String> pairs = pairs(spark.session(), 200_000);
+    JavaPairRDD<Integer, String> pairs = pairs(spark.session(), 100_000);
     List<Tuple2<Integer, String>> ordered = pairs.sortByKey(true, 3).mapToPair(pair -> {
       look(pair._1() * 5L);
       return pair;
@@ -307,7 +311,7 @@ class EncryptedShuffleTest {
         .reduceByKey(Integer::max, 4).collectAsMap();
     assertEquals(100, longest.size());
     // Values without a shape go through the serializer.
-    assertEquals(50_000, pairs.filter(pair -> pair._1() < 50_000).mapValues(text -> new Exception(text))
+    assertEquals(20_000, pairs.filter(pair -> pair._1() < 20_000).mapValues(text -> new Exception(text))
         .groupByKey(3).filter(pair -> pair._2().iterator().next().getMessage().startsWith(MARKER)).count());
     look();
     assertEquals(Set.of(), LEAKING);

@@ -64,6 +64,7 @@ class LargeRowTest {
   }
 
   /** Round-robin repartitioning sorts, which takes the row once; its shuffle would take it twice and more. */
+  @InAll
   @Test
   void rowsThatFitSparksOffHeapMemoryOncePass() {
     try (LocalSpark spark = LocalSpark.start("local[1]", Map.of("spark.task.maxFailures", "1",

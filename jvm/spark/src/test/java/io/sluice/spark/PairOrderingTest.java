@@ -24,7 +24,7 @@ import scala.math.Ordering$;
 /** Keys that are pairs, and keys that are fractions: sorted as rows, in stock's order. */
 @Timeout(180)
 class PairOrderingTest {
-  private static final int ROWS = 8_000;
+  private static final int ROWS = 3_000;
   private static RddOnBothEngines spark;
 
   /** One part of a pair, made of a number that is mixed. */

@@ -149,6 +149,7 @@ class RddAgainstStockTest {
     assertSortedAsRows(true);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void sortByUnsignedBytes(String serializer) {
@@ -179,6 +180,7 @@ class RddAgainstStockTest {
   }
 
   /** With a limit of 16 MiB for all tasks, of which a record would take more than twice. */
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void aRecordLargerThanTheMemoryLimit(String serializer) {
@@ -277,6 +279,7 @@ class RddAgainstStockTest {
     return Integer.parseInt(digits) / 2000;
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void distinct(String serializer) {
@@ -284,6 +287,7 @@ class RddAgainstStockTest {
         context -> sorted(numbers(context, 5000).map(n -> "k" + n % 900).distinct(500).collect()));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void emptyInput(String serializer) {
@@ -291,6 +295,7 @@ class RddAgainstStockTest {
         context -> sorted(numbers(context, 0).mapToPair(n -> new Tuple2<>(n, n)).groupByKey(4).collect()));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void valuesLargerThanAPage(String serializer) {

@@ -184,6 +184,7 @@ class RddShapesTest {
     assertEquals(0, engines.counter(Counter.WRITE_RECORDS_SERIALIZED));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void recordsLongerThanARow(String serializer) {

@@ -94,6 +94,7 @@ class RowsOnOtherThreadsTest {
     assertTrue(spark.counter(Counter.WRITE_SPILLS) > spills, "there was no need to spill");
   }
 
+  @InAll
   @Test
   void pipeThenPersistThenShuffle() {
     assertSpills(context -> {
@@ -122,6 +123,7 @@ class RowsOnOtherThreadsTest {
         lines(context).values().zipPartitions(lines(context).values(), RowsOnOtherThreadsTest::zip)));
   }
 
+  @InAll
   @Test
   void zipPartitionsWithBothSidesReadByUserThreads() {
     assertSpills(context -> shuffled(lines(context).values().pipe("cat").zipPartitions(

@@ -60,7 +60,7 @@ class ShuffleAgainstStockTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {1, 7, 200, 2000})
+  @ValueSource(ints = {1, 7, 200, 600})
   void repartition(int partitions) {
     assertSame(() -> table(20_000).repartition(partitions, functions.col("k")));
   }

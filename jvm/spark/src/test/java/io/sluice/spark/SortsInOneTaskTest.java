@@ -52,6 +52,7 @@ class SortsInOneTaskTest {
   }
 
   /** The rest of the iterators is not read, so their rows stay until the task ends. */
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void sortsThatAreNotReadToTheirEndFreeTheirMemory(boolean offHeap) {
@@ -69,6 +70,7 @@ class SortsInOneTaskTest {
     return first.iterator();
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void severalSortsReadTogetherAndShuffledAgain(boolean offHeap) {

@@ -39,7 +39,7 @@ import scala.math.Ordering$;
 class TupleOrderingTest {
   private static final String JAVA = "org.apache.spark.serializer.JavaSerializer";
   private static final String KRYO = "org.apache.spark.serializer.KryoSerializer";
-  private static final int ROWS = 8_000;
+  private static final int ROWS = 3_000;
   private static final int PARTITIONS = 7;
 
   private RddOnBothEngines spark;
@@ -113,6 +113,7 @@ class TupleOrderingTest {
     return (Ordering) ordering;
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void tuplesInScalasOrder(String serializer) {
@@ -129,6 +130,7 @@ class TupleOrderingTest {
     assertEquals(before.get(0), proofs().get(0));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void tuplesInOrdersOfTheUsersOwn(String serializer) {

@@ -73,6 +73,7 @@ class UserSerializerTest {
   }
 
   /** More partitions than a task has streams of a serializer whose streams cannot be cut. */
+  @VariantsInAll
   @ParameterizedTest
   @MethodSource("serializers")
   void serializerOfAShuffleWithManyPartitionsIsUsed(Serializer serializer) {

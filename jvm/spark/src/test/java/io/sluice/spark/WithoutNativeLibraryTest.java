@@ -94,6 +94,7 @@ class WithoutNativeLibraryTest {
     assertTrue(spark.counter(Counter.WRITE_SPILLS) > 0);
   }
 
+  @InAll
   @Test
   void sparksOffHeapMemory() {
     start(Map.of("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "16m"));

@@ -44,6 +44,7 @@ class EncryptedMigrationTest {
         .selectExpr("id", "k", "concat('" + Marker.TEXT + "', id) AS text").repartition(8, col("k")));
   }
 
+  @InAll
   @Test
   void mapOutputsAreReadWhereTheyWereMovedTo() throws IOException {
     try (SparkApplication application = application(true).start().awaitExecutors(2)) {

@@ -178,6 +178,7 @@ class OneSidedTransportTest {
    * frames of the same application are authenticated themselves.
    */
   @Tag("once")
+  @InAll
   @Test
   void framesAloneAreReadOneSidedlyWhereTheNetworkIsEncrypted() {
     assumeUcx();
@@ -196,6 +197,7 @@ class OneSidedTransportTest {
   }
 
   @Tag("once")
+  @InAll
   @Test
   void noBlockInSparksFormatIsReadOneSidedlyWhereTheNetworkIsEncrypted() {
     assumeUcx();

@@ -41,6 +41,10 @@ class SimulatedGpuTest {
   private static final Query SORT =
       Query.ordered("sort", spark -> Tables.events(spark, 30_000, 4).orderBy(col("k"), col("id").desc()));
 
+  /** Its blocks are large enough to be read from the GPU. */
+  private static final Query FEW_PARTITIONS =
+      Query.moving("few partitions", spark -> Tables.events(spark, 60_000, 4), rows -> rows.repartition(2, col("id")));
+
   private static Map<String, Fingerprint> expected;
 
   @BeforeAll
@@ -48,7 +52,7 @@ class SimulatedGpuTest {
     assumeTrue(Engine.writesFrames(), "no frames are written");
     assumeTrue(Files.exists(SIMULATOR.resolve("libcuda.so.1")), "no simulated driver in " + SIMULATOR);
     System.setProperty(GpuKernels.PROPERTY, SIMULATOR.resolve("kernels").toString());
-    expected = Query.onStock(List.of(HASHED, SORT));
+    expected = Query.onStock(List.of(HASHED, SORT, FEW_PARTITIONS));
   }
 
   @AfterAll
@@ -103,7 +107,10 @@ class SimulatedGpuTest {
     }
   }
 
-  /** In memory or on the disk, in the clear or sealed: each output has a copy, and none outlives its shuffle. */
+  /**
+   * In memory or on the disk, in the clear or sealed: each output has a copy, which tasks read where the output is on
+   * the disk, and none outlives its shuffle.
+   */
   @ParameterizedTest
   @CsvSource({"cache, false", "files, true"})
   void committedOutputsStayOnTheGpuUntilTheirShufflesEnd(String store, boolean encrypted) {
@@ -116,6 +123,12 @@ class SimulatedGpuTest {
         run(SORT, session);
         return ProcessCounters.here(Counter.GPU_CACHE_OUTPUTS) > 0 && ProcessCounters.here(Counter.GPU_CACHE_ENDED) > 0;
       });
+      boolean onDisk = store.equals("files");
+      Await.until(LIMIT, () -> "no block was read from the GPU", () -> {
+        run(FEW_PARTITIONS, session);
+        return !onDisk || ProcessCounters.here(Counter.GPU_CACHE_HITS) > 0;
+      });
+      assertEquals(onDisk, ProcessCounters.here(Counter.GPU_CACHE_HITS) > 0);
       for (Counter none : List.of(Counter.GPU_CACHE_EVICTIONS, Counter.GPU_CACHE_REFUSED_BY_LIMIT,
           Counter.GPU_CACHE_DAMAGED, Counter.GPU_CACHE_LOST, Counter.GPU_CACHE_MISSES)) {
         assertEquals(0, ProcessCounters.here(none), none.id());

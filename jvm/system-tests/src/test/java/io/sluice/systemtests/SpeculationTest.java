@@ -39,6 +39,7 @@ class SpeculationTest {
 
   /** Each attempt's frames are sealed with keys of its own. */
   @Nested
+  @InAll
   @Tag("once")
   class Encrypted extends Speculation {
     @BeforeAll

@@ -41,7 +41,9 @@ class WorkloadsTest {
   static void start() {
     context = new JavaSparkContext(new SparkConf().setMaster("local[2]").setAppName("workloads")
         .set("spark.ui.enabled", "false").set("spark.driver.host", "127.0.0.1")
-        .set("spark.sql.warehouse.dir", "target/warehouse"));
+        .set("spark.sql.warehouse.dir", "target/warehouse")
+        // Compiling plans would take longer than interpreting them for so few rows.
+        .set("spark.sql.codegen.wholeStage", "false"));
     spark = SparkSession.builder().getOrCreate();
   }
 

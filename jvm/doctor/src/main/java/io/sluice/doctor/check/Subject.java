@@ -31,6 +31,7 @@ public enum Subject {
   LOCKED_MEMORY(Group.RDMA, "locked memory"),
   REGISTRATION(Group.RDMA, "map outputs"),
   GPU(Group.RDMA, "GPU"),
+  GPU_SHARES(Group.RDMA, "GPU memory"),
   INTERFACE(Group.NETWORK, "interface"),
   TCP(Group.NETWORK, "TCP");
 

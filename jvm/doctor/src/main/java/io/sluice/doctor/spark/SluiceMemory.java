@@ -31,7 +31,8 @@ public final class SluiceMemory {
     return cached + bytes(settings.getOrDefault("spark.sluice.memory.limit", ""));
   }
 
-  private static long bytes(String text) {
+  /** A size as Spark takes it, in bytes; 0 for what is none. */
+  static long bytes(String text) {
     Matcher size = SIZE.matcher(text.strip().toLowerCase(Locale.ROOT));
     if (!size.matches()) {
       return 0;

@@ -124,10 +124,12 @@ public record Settings(
           + "spark.sluice.gpu.memory.limit, of which it is a part (" + memoryLimit.getAsLong() + " bytes); raise the "
           + "latter, or leave it at auto");
     }
+    // With the old protocol attempts of a map task share one id, and a copy could be that of another attempt.
+    boolean copiesHaveNames = !conf.getBoolean("spark.shuffle.useOldFetchProtocol", false);
     return new GpuSettings(
         value(conf, SluiceSettings.GPU),
         memoryLimit,
-        cacheLimit,
+        copiesHaveNames ? cacheLimit : 0,
         value(conf, SluiceSettings.GPU_PINNED_LIMIT),
         value(conf, SluiceSettings.GPU_PAGES_LIMIT),
         value(conf, SluiceSettings.GPU_MIN_BATCH_BYTES),

@@ -224,12 +224,13 @@ public final class SluiceSettings {
 
   public static final Setting<Long> GPU_CACHE_LIMIT = Setting.bytes("spark.sluice.gpu.cache.limit", "0", "0", "1t",
       "How many bytes of map output an executor also keeps in its GPU's memory, as a part of "
-          + "spark.sluice.gpu.memory.limit: copies of committed outputs of which the GPU has encoded batches, for "
-          + "readers in the GPU's memory. 0 keeps none. Spark's files, or memory with spark.sluice.store=cache, have "
+          + "spark.sluice.gpu.memory.limit: copies of committed outputs of which the GPU has encoded batches. Tasks of "
+          + "the executor read blocks of 64 KiB to 64 MiB from them where the output itself is on the disk (in a file, "
+          + "or moved there from memory). 0 keeps none. Spark's files, or memory with spark.sluice.store=cache, have "
           + "every output all the same, so that copies are dropped at once when batches need the memory, their "
           + "shuffle ends or the GPU fails, and nothing is lost. More than spark.sluice.gpu.memory.limit is an error; "
-          + "an executor whose GPU has less memory free keeps fewer, and logs a warning. Nothing in this version "
-          + "reads the copies: it is there to be measured, and for readers on GPUs to come.");
+          + "an executor whose GPU has less memory free keeps fewer, and logs a warning. Without effect with "
+          + "spark.shuffle.useOldFetchProtocol.");
 
   public static final Setting<Long> GPU_PINNED_LIMIT = Setting.bytes("spark.sluice.gpu.pinned.limit", "32m", "4m",
       "64m",

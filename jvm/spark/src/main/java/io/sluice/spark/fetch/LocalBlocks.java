@@ -15,7 +15,7 @@ import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 
 /**
  * The blocks on this host's disks, each looked up when its turn comes, and read by position from the committed
- * file. A store that keeps blocks elsewhere (the fallback storage of a decommissioned executor)
+ * file, or taken from a copy of it that is nearer. A store that keeps blocks elsewhere (the fallback storage of a decommissioned executor)
  * is read through its stream. Not thread-safe.
  */
 public final class LocalBlocks implements BlockInputs {
@@ -23,17 +23,20 @@ public final class LocalBlocks implements BlockInputs {
   private final LocalBlockStore store;
   private final ShuffleReadMetricsReporter metrics;
   private final ReadCounts counts;
+  private final NearerCopies copies;
   private final AddressBuffer target = new AddressBuffer();
   private File file;
   private FileChannel channel;
   private byte[] staging;
 
+  /** @param copies those of this executor's outputs that are read in place of their files */
   public LocalBlocks(List<ShuffleBlock> blocks, LocalBlockStore store, ShuffleReadMetricsReporter metrics,
-      ReadCounts counts) {
+      ReadCounts counts, NearerCopies copies) {
     this.blocks = blocks.iterator();
     this.store = store;
     this.metrics = metrics;
     this.counts = counts;
+    this.copies = copies;
   }
 
   @Override
@@ -60,6 +63,10 @@ public final class LocalBlocks implements BlockInputs {
     metrics.incLocalBlocksFetched(1);
     metrics.incLocalBytesRead(data.size());
     counts.localBlock(data.size());
+    BlockInput copy = copies.open(block, data.size(), () -> store.diagnose(block));
+    if (copy != null) {
+      return copy;
+    }
     if (data instanceof FileSegmentManagedBuffer segment) {
       return new FileBlockInput(block, channelOf(segment.getFile()), segment.getOffset(), segment.getLength(),
           target, () -> store.diagnose(block));

@@ -24,7 +24,12 @@ public record ShuffleBlock(BlockId id, BlockManagerId address, int mapIndex) {
   }
 
   /** The partition; of a batch its first, as Spark reports it. */
-  int reduceId() {
+  public int reduceId() {
     return id instanceof ShuffleBlockBatchId batch ? batch.startReduceId() : ((ShuffleBlockId) id).reduceId();
+  }
+
+  /** The partition after the last. */
+  public int endReduceId() {
+    return id instanceof ShuffleBlockBatchId batch ? batch.endReduceId() : ((ShuffleBlockId) id).reduceId() + 1;
   }
 }

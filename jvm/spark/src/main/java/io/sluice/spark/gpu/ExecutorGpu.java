@@ -273,6 +273,35 @@ public final class ExecutorGpu implements AutoCloseable {
     }
   }
 
+  /**
+   * Whether a map output of this executor should be read from the GPU's memory: it has a copy, and the host's is on the
+   * disk. Never throws, and waits for nothing.
+   */
+  boolean hasNearerCopy(int shuffleId, long mapId) {
+    Opened now = opened;
+    return now != null && !lossIsKnown && now.device().hasNearerCopy(shuffleId, mapId);
+  }
+
+  /**
+   * Begins to read partitions of a map output from the GPU's memory, on a thread that waits for it.
+   *
+   * @param end the partition after the last
+   * @param target the address of memory that nobody else uses until {@code ended} is called
+   * @param bytes of the partitions
+   * @param ended is called on that thread when the GPU does not use the target any more
+   * @return whether the target has the bytes; null when no such thread is idle, and then {@code ended} is not called
+   */
+  Future<Boolean> tryRead(int shuffleId, long mapId, int first, int end, long target, long bytes, Runnable ended) {
+    Opened now = opened;
+    return now == null ? null : now.threads().trySubmit(() -> {
+      try {
+        return now.device().readCopy(shuffleId, mapId, first, end, target, bytes);
+      } finally {
+        ended.run();
+      }
+    });
+  }
+
   /** Drops the copies of a shuffle that has ended. Never throws, and waits for nothing. */
   public void forgetShuffle(int shuffleId) {
     copies.end(shuffleId);

@@ -5,7 +5,7 @@ import java.io.IOException;
 
 /**
  * A GPU that encodes batches. Executors use {@link NativeGpuDevice}; tests have one in this process. All methods may be
- * called from any thread, and none but {@link #keep} and {@link #close} waits for the GPU.
+ * called from any thread, and none but {@link #keep}, {@link #readCopy} and {@link #close} waits for the GPU.
  */
 interface GpuDevice {
   /** Opens one. */
@@ -45,6 +45,19 @@ interface GpuDevice {
 
   /** The host's copy of a map output has moved to memory or to the disk. */
   void hostCopyMoved(int shuffleId, long mapId, boolean inMemory);
+
+  /** Whether a copy of a map output is in its memory, and the host's on the disk. */
+  boolean hasNearerCopy(int shuffleId, long mapId);
+
+  /**
+   * Copies partitions of a map output from its memory to {@code target}. Waits for the GPU.
+   *
+   * @param end the partition after the last
+   * @param target the address of a lease that nobody else uses
+   * @param bytes of the partitions, by the index of the host's copy
+   * @return whether the target has the bytes; if not, the host's copy is to be read
+   */
+  boolean readCopy(int shuffleId, long mapId, int first, int end, long target, long bytes);
 
   /** Drops all copies of a shuffle's map outputs. */
   void forgetShuffle(int shuffleId);

@@ -75,6 +75,16 @@ final class NativeGpuDevice implements GpuDevice {
   }
 
   @Override
+  public boolean hasNearerCopy(int shuffleId, long mapId) {
+    return NativeGpu.hasNearerCopy(handle, shuffleId, mapId) == 1;
+  }
+
+  @Override
+  public boolean readCopy(int shuffleId, long mapId, int first, int end, long target, long bytes) {
+    return NativeGpu.readCopy(handle, shuffleId, mapId, (long) first << Integer.SIZE | end, target, bytes) == 1;
+  }
+
+  @Override
   public void forgetShuffle(int shuffleId) {
     int dropped = NativeGpu.forgetShuffle(handle, shuffleId);
     if (dropped != NativeCore.STALE_HANDLE) {

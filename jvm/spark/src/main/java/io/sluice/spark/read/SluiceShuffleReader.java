@@ -3,6 +3,7 @@ package io.sluice.spark.read;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.comet.CometDependency;
 import io.sluice.spark.comet.CometReaders;
+import io.sluice.spark.conf.GpuSettings;
 import io.sluice.spark.conf.PoolThreads;
 import io.sluice.spark.decode.BatchSource;
 import io.sluice.spark.decode.FrameDecoder;
@@ -21,16 +22,20 @@ import io.sluice.spark.fetch.BlockPlan;
 import io.sluice.spark.fetch.FetchFailures;
 import io.sluice.spark.fetch.LocalBlockStore;
 import io.sluice.spark.fetch.LocalBlocks;
+import io.sluice.spark.fetch.NearerCopies;
 import io.sluice.spark.fetch.RemoteFetch;
 import io.sluice.spark.fetch.SealedBlocks;
 import io.sluice.spark.fetch.SparkBlockStore;
 import io.sluice.spark.fetch.TransferSize;
+import io.sluice.spark.gpu.ExecutorGpu;
+import io.sluice.spark.gpu.GpuCopies;
 import io.sluice.spark.metrics.ColumnSample;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
 import io.sluice.spark.order.AggregateAndSort;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
+import java.time.Duration;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -129,9 +134,9 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     FetchFailures failures = new FetchFailures(
         counters, shuffleId -> localShuffles.ensureKnown(env.mapOutputTracker(), shuffleId));
     BlockPlan plan = plan(new MapOutputLocations(env.mapOutputTracker(), failures), store);
-    BlockInputs blocks = blocks(plan, store, env, counts);
-    SealedBlocks sealed = executor.frameKey().map(key -> new SealedBlocks(key, plan)).orElse(null);
     ReaderMemory memory = new ReaderMemory(ReadMemory.of(executor.memory().of(context)), counters);
+    BlockInputs blocks = blocks(plan, store, env, counts, memory);
+    SealedBlocks sealed = executor.frameKey().map(key -> new SealedBlocks(key, plan)).orElse(null);
     return new Opened(new FrameReader(blocks, memory, sealed), memory, counts, failures);
   }
 
@@ -177,10 +182,18 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
         && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
   }
 
+  private NearerCopies nearerCopies(ExecutorGpu gpu, ReadMemory memory) {
+    GpuSettings settings = executor.settings().gpu();
+    return settings.cacheLimitBytes() == 0 ? NearerCopies.NONE
+        : new GpuCopies(gpu, memory, Duration.ofMillis(settings.timeoutMillis()));
+  }
+
   /** The blocks; the first remote ones are asked for here. */
-  private BlockInputs blocks(BlockPlan plan, LocalBlockStore store, SparkEnv env, ReadCounts counts) {
+  private BlockInputs blocks(BlockPlan plan, LocalBlockStore store, SparkEnv env, ReadCounts counts,
+      ReadMemory memory) {
     BlockManager blockManager = env.blockManager();
-    BlockInputs local = new LocalBlocks(plan.local(), store, metrics, counts);
+    NearerCopies copies = executor.gpu().map(gpu -> nearerCopies(gpu, memory)).orElse(NearerCopies.NONE);
+    BlockInputs local = new LocalBlocks(plan.local(), store, metrics, counts, copies);
     if (!plan.hasRemote()) {
       return local;
     }

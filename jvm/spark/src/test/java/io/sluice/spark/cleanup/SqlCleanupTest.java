@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
+import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.metrics.Counter;
 import java.nio.file.Path;
 import java.util.Iterator;
@@ -106,6 +107,7 @@ class SqlCleanupTest {
     return ShuffleFiles.named("shuffle_").size();
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"false", "true"})
   void shufflesOfActionsWithAPlanOfTheirOwnGo(String adaptive) {
@@ -158,6 +160,7 @@ class SqlCleanupTest {
   }
 
   /** As stock: the second action skips the stages of the first. */
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"false", "true"})
   void aPlanThatRunsAgainFindsItsShuffles(String adaptive) {
@@ -176,6 +179,7 @@ class SqlCleanupTest {
     assertEquals(0, fetchFailures());
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"false", "true"})
   void shufflesOfCachedTablesAndRddsStay(String adaptive) {

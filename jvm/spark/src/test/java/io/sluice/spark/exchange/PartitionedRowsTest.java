@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ExchangeMetrics;
@@ -259,6 +260,7 @@ class PartitionedRowsTest {
     return all.stream();
   }
 
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest(name = "{0}")
   @MethodSource("columns")
   void rowsHashedByColumnsHaveSparksPartitions(String name, Column[] columns) {
@@ -304,6 +306,7 @@ class PartitionedRowsTest {
     }
   }
 
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest
   @ValueSource(strings = {
     "n4 % 5", "upper(n7)", "n7 COLLATE UNICODE_CI", "struct(n4, n7 COLLATE UTF8_LCASE)", "array(n4, v3)",
@@ -422,6 +425,7 @@ class PartitionedRowsTest {
     });
   }
 
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest(name = "{0}")
   @MethodSource("orders")
   void rowsInRangesHaveSparksPartitions(String name, Column[] orders) {

@@ -15,6 +15,7 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
 import java.io.EOFException;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
@@ -44,6 +45,7 @@ class LocalBlocksTest {
   private final TempShuffleReadMetrics metrics = context.taskMetrics().createTempShuffleReadMetrics();
   private final TestMemory memory = new TestMemory();
   private final Counters counters = new Counters();
+  private NearerCopies copies = NearerCopies.NONE;
 
   @AfterEach
   void allMemoryIsBack() {
@@ -79,7 +81,7 @@ class LocalBlocksTest {
 
   private List<Long> read(ShuffleBlock... blocks) throws Exception {
     ReadCounts counts = new ReadCounts(counters);
-    LocalBlocks local = new LocalBlocks(List.of(blocks), store, metrics, counts);
+    LocalBlocks local = new LocalBlocks(List.of(blocks), store, metrics, counts, copies);
     try (InlineDecoder batches =
         new InlineDecoder(new FrameReader(local, memory), PlainFrames.DECODER, memory, counts)) {
       return PlainFrames.values(batches);
@@ -115,6 +117,24 @@ class LocalBlocksTest {
     stored.put(TestBlocks.block(1).id(),
         new FileSegmentManagedBuffer(null, both.getFile(), 3 + frame.length, frame.length));
     assertEquals(PlainFrames.range(0, 20), read(TestBlocks.block(0), TestBlocks.block(1)));
+  }
+
+  @Test
+  void aCopyThatIsNearerIsReadInPlaceOfTheFile() throws Exception {
+    byte[] rows = PlainFrames.block(100, 4, 30);
+    stored.put(TestBlocks.block(0).id(), segment("a", PlainFrames.block(0, 2, 50), 0));
+    // Of the same length, so that the file's bytes would be other rows.
+    stored.put(TestBlocks.block(1).id(), segment("b", PlainFrames.block(5000, 4, 30), 0));
+    copies = (block, bytes, diagnosis) -> {
+      if (!block.equals(TestBlocks.block(1))) {
+        return null;
+      }
+      assertEquals(rows.length, bytes);
+      return new StreamBlockInput(block, new ByteArrayInputStream(rows), bytes, new byte[100],
+          corruption -> diagnosis.get());
+    };
+    assertEquals(PlainFrames.range(0, 220), read(TestBlocks.block(0), TestBlocks.block(1)));
+    assertEquals(2, metrics.localBlocksFetched());
   }
 
   @Test

@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
+import org.apache.spark.unsafe.Platform;
 
 /** A GPU that does nothing, and has done what a test says. */
 public final class TestGpu implements GpuDevice {
@@ -31,6 +32,9 @@ public final class TestGpu implements GpuDevice {
   private volatile String failure = "";
   private volatile String lacksLanes = "";
   private volatile boolean refusesStatistics;
+  private volatile byte[] copy;
+  private volatile CountDownLatch whileReading = new CountDownLatch(0);
+  private final List<String> reads = new CopyOnWriteArrayList<>();
 
   /** @param leastBytes smaller batches are not wanted */
   public TestGpu(long leastBytes) {
@@ -82,6 +86,21 @@ public final class TestGpu implements GpuDevice {
   /** Keeps fewer map outputs than it might. */
   void lackCache(String why) {
     lacksCache = why;
+  }
+
+  /** It has a copy of every map output, whose partitions are these bytes; null: readers of its copies are refused. */
+  void hasCopies(byte[] bytes) {
+    copy = bytes;
+  }
+
+  /** Copies are read no sooner than this is down. */
+  void readAfter(CountDownLatch latch) {
+    whileReading = latch;
+  }
+
+  /** What was read of its copies, in words. */
+  List<String> reads() {
+    return reads;
   }
 
   /** Map outputs come to it no sooner than this is down. */
@@ -156,6 +175,29 @@ public final class TestGpu implements GpuDevice {
     if (refusesStatistics) {
       throw new IllegalStateException("a test");
     }
+  }
+
+  @Override
+  public boolean hasNearerCopy(int shuffleId, long mapId) {
+    return copy != null;
+  }
+
+  @Override
+  public boolean readCopy(int shuffleId, long mapId, int first, int end, long target, long bytes) {
+    reads.add(shuffleId + "/" + mapId + " " + first + " to " + end);
+    try {
+      assertTrue(whileReading.await(60, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+    if (refusesStatistics) {
+      throw new IllegalStateException("a test");
+    }
+    if (copy.length != bytes) {
+      return false;
+    }
+    Platform.copyMemory(copy, Platform.BYTE_ARRAY_OFFSET, null, target, bytes);
+    return true;
   }
 
   @Override

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.InAll;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
 import io.sluice.spark.memory.HeapQuota;
@@ -245,6 +246,7 @@ class ProvenSorterTest {
   }
 
   /** In another sequence than that of the parts, or by one part only. */
+  @InAll
   @Test
   void someOfTheParts() {
     assertFewCalls(ProvenSorterTest::nested, BY_THIRD_AND_SECOND);
@@ -253,6 +255,7 @@ class ProvenSorterTest {
     assertFewCalls(ProvenSorterTest::nested, byParts(0, 0, 0, 0));
   }
 
+  @InAll
   @Test
   void writablesDatesAndDecimals() {
     assertFewCalls(i -> new Text("key " + mixed(i) % 5000), (left, right) -> right.compareTo(left));

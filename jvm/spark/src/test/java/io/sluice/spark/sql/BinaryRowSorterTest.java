@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.VariantsInAll;
 import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
@@ -206,6 +207,7 @@ class BinaryRowSorterTest {
     }
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest(name = "{0}")
   @MethodSource("orders")
   void rowsComeInStocksOrder(String name, Column[] columns) {
@@ -215,6 +217,7 @@ class BinaryRowSorterTest {
   }
 
   /** Rows with a null are not kept apart from the others then, so that equal rows come in another order. */
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest(name = "{0}")
   @MethodSource("someOrders")
   void rowsComeInTheOrderOfSparksComparisonSort(String name, Column[] columns) {
@@ -229,6 +232,7 @@ class BinaryRowSorterTest {
     }
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest(name = "{0}")
   @MethodSource("narrowOrders")
   void columnsOfFewBitsComeInStocksOrder(String name, Column[] columns) {
@@ -239,6 +243,7 @@ class BinaryRowSorterTest {
     }
   }
 
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest(name = "{0}")
   @MethodSource("someOrders")
   void rowsThatAreSpilledWhileReadComeInStocksOrder(String name, Column[] columns) {
@@ -247,6 +252,7 @@ class BinaryRowSorterTest {
   }
 
   /** With a second key that tells all rows apart, because Spark's order of equal rows depends on where it spills. */
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest(name = "{0}")
   @MethodSource("someOrders")
   void spilledRunsAreMergedInOrder(String name, Column[] columns) {

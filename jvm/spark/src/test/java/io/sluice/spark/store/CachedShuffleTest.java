@@ -9,6 +9,7 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
+import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -89,6 +90,7 @@ class CachedShuffleTest {
   }
 
   /** The limit holds about a third of one side: most outputs move, and are read from where they are then. */
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @CsvSource({"2m, 0", "2m, 2", "4m, 2"})
   void aLimitSmallerThanTheShuffleMovesOutputs(String limit, String threads) {

@@ -3,6 +3,7 @@ package io.sluice.spark.ui;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.InAll;
 import io.sluice.spark.events.ExecutorLatencies;
 import io.sluice.spark.events.ShuffleColumns;
 import io.sluice.spark.events.StageTasks;
@@ -102,6 +103,7 @@ class PagesAtScaleTest {
     return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
   }
 
+  @InAll
   @Test
   void everyPageIsMadeInReasonableTime() throws Exception {
     long before = usedBytes();

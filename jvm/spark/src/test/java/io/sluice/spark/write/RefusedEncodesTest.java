@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Writers whose encodes the arena refuses in the middle lose no row, and encode no frame twice. */
+/** Writers whose encodes the arena refuses in the middle lose no row, and encode one frame twice at most. */
 @Timeout(180)
 class RefusedEncodesTest {
   private static final int ROWS = 100_000;
@@ -53,7 +53,8 @@ class RefusedEncodesTest {
 
   private void assertSameAsOnStock(Supplier<Dataset<Row>> query) {
     assertEquals(spark.onStock(query), spark.onSluice(query));
-    assertEquals(0, spark.counter(Counter.WRITE_FRAMES_REPEATED));
+    // Where a task has waited for memory in vain, it encodes a frame first and then looks for room.
+    assertTrue(spark.counter(Counter.WRITE_FRAMES_REPEATED) <= spark.counter(Counter.WRITE_ENCODES_REFUSED));
     assertEquals(0, spark.counter(Counter.MEMORY_TIMEOUTS));
   }
 
@@ -70,6 +71,7 @@ class RefusedEncodesTest {
         functions.col("h"))));
     // The batch has 6.4 MB of rows, and their sort takes 1 to 1.6 MB of the 3 MiB.
     assertTrue(spark.counter(Counter.WRITE_ENCODES_REFUSED) > 1, "the encode was not refused");
+    assertEquals(0, spark.counter(Counter.WRITE_FRAMES_REPEATED));
   }
 
   /** Until the task ends. */

@@ -12,6 +12,7 @@ import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.codec.Decoders;
 import io.sluice.spark.codec.RowFile;
 import io.sluice.spark.codec.RowHashes;
@@ -75,6 +76,7 @@ class RunsOnBothEnginesTest {
     Arena.NATIVE.setLimit(256 * MIB);
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @CsvSource({"1, lz4, fast", "2, zstd, fast", "3, snappy, small", "4, lz4, small", "5, zstd, small", "6, none, plain"})
   void rowsOfSql(long seed, String codec, String level) throws Exception {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.VariantsInAll;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +70,7 @@ class StockSizesTest {
     }
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"lz4", "zstd", "snappy"})
   void estimatedPartitionSizesAreNearStocks(String codec) throws Exception {
@@ -85,6 +87,7 @@ class StockSizesTest {
     compare(Table.ONE_LARGE_PARTITION, 100_000, 5, 0);
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @CsvSource({"1, 100000", "2, 10", "199, 300000", "201, 300000", "2500, 200000"})
   void estimatesAreNearStocksForAnyNumberOfPartitions(int partitions, long rows) throws Exception {

@@ -31,7 +31,7 @@ object CoreSuites {
    * Its constructor reads `shuffleManager`, hence the early initializer; one of its tests makes a configuration with
    * it.
    */
-  final class ContextCleaner
+  @InAllSuites final class ContextCleaner
       extends { override val shuffleManager: Class[_] = ManagerUnderTest.managerClass() }
       with ContextCleanerSuite
       with OnManagerUnderTest {

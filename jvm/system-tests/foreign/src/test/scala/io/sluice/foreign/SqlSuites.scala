@@ -38,20 +38,20 @@ final class PluginUnderTest extends SharedSparkSession with OnManagerUnderTest {
  */
 object SqlSuites {
   final class AdaptiveQueryExec extends AdaptiveQueryExecSuite with OnManagerUnderTest
-  final class DataFrameJoin extends DataFrameJoinSuite with OnManagerUnderTest
-  final class InnerJoin extends InnerJoinSuite with OnManagerUnderTest
+  @InAllSuites final class DataFrameJoin extends DataFrameJoinSuite with OnManagerUnderTest
+  @InAllSuites final class InnerJoin extends InnerJoinSuite with OnManagerUnderTest
   final class OuterJoin extends OuterJoinSuite with OnManagerUnderTest
-  final class ExistenceJoin extends ExistenceJoinSuite with OnManagerUnderTest
+  @InAllSuites final class ExistenceJoin extends ExistenceJoinSuite with OnManagerUnderTest
   final class Exchange extends ExchangeSuite with OnManagerUnderTest
-  final class CoalesceShufflePartitions extends CoalesceShufflePartitionsSuite with OnManagerUnderTest
-  final class DataFrameWindowFunctions extends DataFrameWindowFunctionsSuite with OnManagerUnderTest
-  final class DataFrameWindowFrames extends DataFrameWindowFramesSuite with OnManagerUnderTest
+  @InAllSuites final class CoalesceShufflePartitions extends CoalesceShufflePartitionsSuite with OnManagerUnderTest
+  @InAllSuites final class DataFrameWindowFunctions extends DataFrameWindowFunctionsSuite with OnManagerUnderTest
+  @InAllSuites final class DataFrameWindowFrames extends DataFrameWindowFramesSuite with OnManagerUnderTest
   final class SqlMetrics extends SQLMetricsSuite with OnManagerUnderTest
 
   // Plans with sorts in them, which the plugin replaces.
-  final class RemoveRedundantSorts extends RemoveRedundantSortsSuite with OnManagerUnderTest
+  @InAllSuites final class RemoveRedundantSorts extends RemoveRedundantSortsSuite with OnManagerUnderTest
   final class RemoveRedundantSortsAdaptive extends RemoveRedundantSortsSuiteAE with OnManagerUnderTest
-  final class ReplaceHashWithSortAgg extends ReplaceHashWithSortAggSuite with OnManagerUnderTest
+  @InAllSuites final class ReplaceHashWithSortAgg extends ReplaceHashWithSortAggSuite with OnManagerUnderTest
   final class ReplaceHashWithSortAggAdaptive extends ReplaceHashWithSortAggSuiteAE with OnManagerUnderTest
   final class InsertSortForLimitAndOffset extends InsertSortForLimitAndOffsetSuite with OnManagerUnderTest
   final class TakeOrderedAndProject extends TakeOrderedAndProjectSuite with OnManagerUnderTest
