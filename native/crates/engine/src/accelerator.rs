@@ -118,6 +118,7 @@ pub trait Accelerator: Send + Sync {
     /// given to be read.
     fn sort_pairs(&self, sort: PairSort, memory: &mut dyn PairMemory) -> Result<(), Declined>;
 
-    /// Tells how long the calling thread took to sort pairs that the accelerator has declined, or was not asked to sort.
+    /// Tells how long the calling thread took to sort pairs that the accelerator has declined, or was not asked to
+    /// sort.
     fn pairs_sorted_by_cpu(&self, sort: PairSort, took: Duration);
 }

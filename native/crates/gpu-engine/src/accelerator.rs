@@ -165,8 +165,8 @@ impl GpuAccelerator {
     }
 
     /// Whether a batch of so many bytes ([`AcceleratorBatch::bytes`]) would be encoded by the GPU now, or pairs of so
-    /// many sorted. If not, that is counted as declined. Whoever is told so should come with the batch at once: it may be a trial of the GPU, which
-    /// is offered to nobody else for a while.
+    /// many sorted. If not, that is counted as declined. Whoever is told so should come with the batch at once: it may
+    /// be a trial of the GPU, which is offered to nobody else for a while.
     pub fn wants(&self, bytes: usize, kind: Kind) -> bool {
         let free = || if self.lanes.is_any_free() { Ok(()) } else { Err(Declined::Busy) };
         let would = self.check(bytes).and_then(|()| free());

@@ -3,8 +3,8 @@
 //! What counts is how long the thread that has the batch is held up by it: while it encodes, on a core that others may
 //! want too, or while it waits for the device, on which others may work too. Both are measured for each kind of
 //! batches, at the start with rows and pairs of a test and then with each batch, and the way that was slower is tried
-//! again from time to time. Of two shuffles one may have numbers only and the other long strings, whose frames the CPU makes after
-//! the GPU has looked at them: so what one takes says nothing of the other.
+//! again from time to time. Of two shuffles one may have numbers only and the other long strings, whose frames the CPU
+//! makes after the GPU has looked at them: so what one takes says nothing of the other.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -74,7 +74,8 @@ pub(crate) fn sort_pairs_through(
 /// Sorts pairs of a task's memory, which come and go by way of the staging buffer: the driver sees that only.
 ///
 /// # Errors
-/// Those of [`sort_pairs`]; the task does not wait any more; what the device has made is not sorted, or has other pairs.
+/// Those of [`sort_pairs`]; the task does not wait any more; what the device has made is not sorted, or has other
+/// pairs.
 pub(crate) fn sort_in_memory(
     kernels: &Kernels,
     stream: &ArenaStream,

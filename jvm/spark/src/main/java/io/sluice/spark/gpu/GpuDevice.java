@@ -4,9 +4,9 @@ import java.io.File;
 import java.io.IOException;
 
 /**
- * A GPU that encodes batches and sorts pairs. Executors use {@link NativeGpuDevice}; tests have one in this process. All
- * methods may be called from any thread, and none but {@link #keep}, {@link #sortPairs} and {@link #close} waits for
- * the GPU.
+ * A GPU that encodes batches and sorts pairs. Executors use {@link NativeGpuDevice}; tests have one in this process.
+ * All methods may be called from any thread, and none but {@link #keep}, {@link #sortPairs} and {@link #close} waits
+ * for the GPU.
  */
 interface GpuDevice {
   /** Opens one. */

@@ -28,9 +28,9 @@ public final class GpuPairSorter {
   }
 
   /**
-   * Sorts pairs by some bytes of the numbers, as unsigned numbers; pairs that are equal in these bytes stay in order. So
-   * the result is that of any stable sort. The pairs stay as they are, the sorted ones go to other memory. Stops when
-   * the task is killed. A driver that does not return does not hold up the task, once the GPU was given up.
+   * Sorts pairs by some bytes of the numbers, as unsigned numbers; pairs that are equal in these bytes stay in order.
+   * So the result is that of any stable sort. The pairs stay as they are, the sorted ones go to other memory. Stops
+   * when the task is killed. A driver that does not return does not hold up the task, once the GPU was given up.
    *
    * @param base of both offsets: an array of longs; null for addresses
    * @param source offset of the pairs

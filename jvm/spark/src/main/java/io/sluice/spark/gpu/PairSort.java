@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A sort of one task's pairs, on a thread that waits for the GPU. The task may end it at any time: its memory is its own
- * again then, whatever the GPU does.
+ * A sort of one task's pairs, on a thread that waits for the GPU. The task may end it at any time: its memory is its
+ * own again then, whatever the GPU does.
  */
 final class PairSort implements Callable<Boolean>, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PairSort.class);

@@ -221,13 +221,15 @@ public enum Counter {
   GPU_CHECKS_FAILED("gpu.checksFailed", Unit.COUNT,
       "batches left to the CPU because the GPU found something wrong with their rows"),
   GPU_WRONG_RESULTS("gpu.wrongResults", Unit.COUNT,
-      "batches, and sorts, left to the CPU because what the GPU had made was wrong, or the CPU found nothing wrong with rows that "
-          + "the GPU had refused (they are in gpu.checksFailed too); it is not used any more then"),
-  GPU_NO_MEMORY("gpu.noMemory", Unit.COUNT, "batches, and sorts, left to the CPU because the GPU's memory had no room"),
+      "batches, and sorts, left to the CPU because what the GPU had made was wrong, or the CPU found nothing wrong with "
+          + "rows that the GPU had refused (they are in gpu.checksFailed too); it is not used any more then"),
+  GPU_NO_MEMORY("gpu.noMemory", Unit.COUNT,
+      "batches, and sorts, left to the CPU because the GPU's memory had no room"),
   GPU_NOT_TAKEN("gpu.notTaken", Unit.COUNT,
-      "batches left to the CPU because the memory limit had no room for all that the GPU had made, and sorts that ended "
-          + "with their task"),
-  GPU_CALLS_FAILED("gpu.callsFailed", Unit.COUNT, "batches, and sorts, left to the CPU because a call of the driver failed"),
+      "batches left to the CPU because the memory limit had no room for all that the GPU had made, and sorts that "
+          + "ended with their task"),
+  GPU_CALLS_FAILED("gpu.callsFailed", Unit.COUNT,
+      "batches, and sorts, left to the CPU because a call of the driver failed"),
   GPU_LOST_BATCHES("gpu.lostBatches", Unit.COUNT, "batches, and sorts, left to the CPU because the GPU was lost"),
   GPU_CACHE_OUTPUTS("gpu.cacheOutputs", Unit.COUNT,
       "map outputs of which a copy was made in the GPU's memory (spark.sluice.gpu.cache.limit)"),

@@ -7,10 +7,10 @@ import org.apache.spark.unsafe.array.LongArray;
 import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 
 /**
- * Sorts the references to {@link ResidentRows}: by radix on the numbers, many by a GPU where there is one, then within every run of equal numbers by the
- * numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by the numbers of the next bytes, and
- * keys that have the same by comparing them, as are runs that numbers cannot take further. Equal keys keep their order.
- * Stops when the task is killed, between runs. One thread.
+ * Sorts the references to {@link ResidentRows}: by radix on the numbers, many by a GPU where there is one, then within
+ * every run of equal numbers by the numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by
+ * the numbers of the next bytes, and keys that have the same by comparing them, as are runs that numbers cannot take
+ * further. Equal keys keep their order. Stops when the task is killed, between runs. One thread.
  */
 final class ReferenceSort {
   /** Runs up to this length are merge-sorted: a pass of the radix sort counts 256 values for each of 8 bytes. */

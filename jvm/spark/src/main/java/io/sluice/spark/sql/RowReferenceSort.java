@@ -9,10 +9,10 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.array.LongArray;
 
 /**
- * Sorts references to rows by the numbers of one part of their order after the other: by radix, as many of the highest
- * bytes that differ as tell most rows apart, and again among those that they do not tell apart. Short runs of equal
- * bytes are sorted by comparing rows. Rows that are equal stay in the order in which they were. Allocates nothing of
- * size. Stops when the task is killed. One thread.
+ * Sorts references to rows by the numbers of one part of their order after the other: by radix (many of them by a GPU,
+ * where there is one that takes them), as many of the highest bytes that differ as tell most rows apart, and again
+ * among those that they do not tell apart. Short runs of equal bytes are sorted by comparing rows. Rows that are equal
+ * stay in the order in which they were. Allocates nothing of size. Stops when the task is killed. One thread.
  */
 final class RowReferenceSort {
   /** Up to this many references are sorted by insertion. */

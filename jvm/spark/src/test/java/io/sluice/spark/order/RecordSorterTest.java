@@ -127,7 +127,7 @@ class RecordSorterTest {
   /** Many equal numbers, so that runs are sorted by the next bytes too: by the GPU those that are large enough. */
   @Test
   void aGpuSortsWhatItTakes() {
-    Case<String> texts = new Case<>(n -> "prefix-" + Math.floorMod(mixed(n), 5) + "-behind it " + mixed(n / 3),
+    Case<String> texts = new Case<>(n -> "prefix-" + Math.floorMod(mixed(n / 3), 5) + "-behind it " + mixed(n / 3),
         Comparator.naturalOrder());
     for (TestGpu.Sorts does : TestGpu.Sorts.values()) {
       TestGpu device = new TestGpu(1000 * 16).sorting(does);

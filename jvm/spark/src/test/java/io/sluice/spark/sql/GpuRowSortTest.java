@@ -27,23 +27,22 @@ import scala.collection.Iterator;
 class GpuRowSortTest {
   private static final int ROWS = 20_000;
   private static final int LEAST = 500;
-  private static LocalSpark onHeap;
-  private static TestGpu device;
+  private static LocalSpark spark;
   private static ExecutorGpu gpu;
 
   @BeforeAll
   static void start() {
-    onHeap = LocalSpark.start(Map.of());
+    spark = LocalSpark.start(Map.of());
   }
 
   @AfterAll
   static void stop() {
-    onHeap.close();
+    spark.close();
   }
 
   /** The ids of the rows in the order of two columns: of a few values, many of them equal, and of many. */
   private static List<Long> ids(int mostRows, boolean onGpu) {
-    return onHeap.session().range(0, 1, 1, 1).toJavaRDD().mapPartitions(ignored -> {
+    return spark.session().range(0, 1, 1, 1).toJavaRDD().mapPartitions(ignored -> {
       List<SortColumn> columns = new ArrayList<>();
       for (int i = 0; i < 2; i++) {
         columns.add(SortColumn.of(DataTypes.LongType, i, false, i == 1, true).orElseThrow());
@@ -76,12 +75,12 @@ class GpuRowSortTest {
     for (int mostRows : new int[] {ROWS, ROWS / 4}) {
       List<Long> expected = ids(mostRows, false);
       for (TestGpu.Sorts does : TestGpu.Sorts.values()) {
-        device = new TestGpu(16L * LEAST).sorting(does);
+        TestGpu device = new TestGpu(16L * LEAST).sorting(does);
         gpu = device.open(GpuUse.ON, new Counters());
         assertEquals(expected, ids(mostRows, true), () -> mostRows + " " + does);
         gpu.close();
         List<Integer> sorts = device.sorts();
-        assertTrue(sorts.size() > ROWS / mostRows && sorts.stream().allMatch(count -> count >= LEAST), sorts::toString);
+        assertTrue(sorts.size() >= ROWS / mostRows && sorts.stream().allMatch(count -> count >= LEAST), sorts::toString);
         assertTrue(sorts.contains(mostRows), sorts::toString);
         assertEquals(does == TestGpu.Sorts.ALL ? List.of() : sorts, device.sortsByTasks());
       }
