@@ -221,8 +221,8 @@ public enum Counter {
   GPU_CHECKS_FAILED("gpu.checksFailed", Unit.COUNT,
       "batches left to the CPU because the GPU found something wrong with their rows"),
   GPU_WRONG_RESULTS("gpu.wrongResults", Unit.COUNT,
-      "batches, and sorts, left to the CPU because what the GPU had made was wrong, or the CPU found nothing wrong with "
-          + "rows that the GPU had refused (they are in gpu.checksFailed too); it is not used any more then"),
+      "batches, and sorts, left to the CPU because what the GPU had made was wrong, or the CPU found nothing wrong "
+          + "with rows that the GPU had refused (they are in gpu.checksFailed too); it is not used any more then"),
   GPU_NO_MEMORY("gpu.noMemory", Unit.COUNT,
       "batches, and sorts, left to the CPU because the GPU's memory had no room"),
   GPU_NOT_TAKEN("gpu.notTaken", Unit.COUNT,
