@@ -1,10 +1,11 @@
-//! What encodes batches in place of the calling thread, such as a GPU. This crate knows none: it asks for frames, and
-//! takes those that are in order.
+//! What encodes batches and sorts pairs in place of the calling thread, such as a GPU. This crate knows none: it asks
+//! for frames, and takes those that are in order.
 
 use std::time::Duration;
 
 use sluice_codec::CodecOptions;
 
+use crate::pairs::{PairMemory, PairSort};
 use crate::sort::Page;
 
 /// Of a row in a page: its offset and its partition.
@@ -57,7 +58,8 @@ pub struct AcceleratorFrame<'f> {
     pub row_hashes: (u64, u64),
 }
 
-/// The batch was not encoded; the caller does it. Frames that were handed over are thrown away.
+/// The batch was not encoded, or the pairs not sorted; the caller does it. Frames and pairs that were handed over are
+/// thrown away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Declined {
     /// The reason.
@@ -94,7 +96,7 @@ impl From<NotTaken> for Declined {
 /// Takes the frames of a batch. After an error no more are handed over, and the batch is declined with it.
 pub type TakeFrame<'t> = dyn FnMut(AcceleratorFrame<'_>) -> Result<(), NotTaken> + 't;
 
-/// Encodes batches in place of the calling thread. Any thread may call anything.
+/// Encodes batches and sorts pairs in place of the calling thread. Any thread may call anything.
 pub trait Accelerator: Send + Sync {
     /// Makes the frames of a batch that the CPU's encoder would make, byte for byte, and hands them over in the order
     /// of their partitions. It returns within a bounded time, and does not judge what is wrong with the pages.
@@ -106,4 +108,17 @@ pub trait Accelerator: Send + Sync {
     /// Tells how long the calling thread took for a batch that the accelerator has declined, as `declined` says, or was
     /// not asked for. The thread's encoder has found nothing wrong with the pages.
     fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, took: Duration, declined: Option<Declined>);
+
+    /// Sorts pairs by some bytes of their second numbers, as unsigned numbers; pairs that are equal in these bytes stay
+    /// in order. So the result is that of any stable sort. All pairs are read before the first is written. It returns
+    /// within a bounded time.
+    ///
+    /// # Errors
+    /// It does not want to, or cannot. Some pairs may have been written then, and the caller sorts those that it has
+    /// given to be read.
+    fn sort_pairs(&self, sort: PairSort, memory: &mut dyn PairMemory) -> Result<(), Declined>;
+
+    /// Tells how long the calling thread took to sort pairs that the accelerator has declined, or was not asked to
+    /// sort.
+    fn pairs_sorted_by_cpu(&self, sort: PairSort, took: Duration);
 }

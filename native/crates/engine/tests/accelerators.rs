@@ -8,7 +8,7 @@ use std::time::Duration;
 use sluice_codec::{Codec, CodecOptions, Encoder, EndMarkKey, FrameHeader, FrameKey, Level, OutputId, Sealer};
 use sluice_engine::{
     Accelerator, AcceleratorBatch, AcceleratorFrame, ChecksumAlgorithm, Declined, ErrorKind, MapOutputWriter, NotTaken,
-    Page, Sealing, TakeFrame,
+    Page, PairMemory, PairSort, Sealing, TakeFrame,
 };
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row, xorshift};
@@ -146,6 +146,12 @@ impl Accelerator for Fake {
         }
         Ok(())
     }
+
+    fn sort_pairs(&self, _: PairSort, _: &mut dyn PairMemory) -> Result<(), Declined> {
+        Err(Declined::new("a test"))
+    }
+
+    fn pairs_sorted_by_cpu(&self, _: PairSort, _: Duration) {}
 
     fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, _: Duration, declined: Option<Declined>) {
         self.look("told");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_cuda::{Context, HostRegistration, Module, Wait};
-use sluice_engine::{Accelerator, AcceleratorBatch, MapOutputWriter};
+use sluice_engine::{Abandoned, Accelerator, AcceleratorBatch, MapOutputWriter, PairMemory, PairSort};
 use sluice_gpu_engine::{
     Batch as GpuBatch, Declined, GpuAccelerator, GpuEngine, GpuOptions, Kernels, MeasuredKernels, PinnedPairs,
     ResidentBatch, ResidentFrames, ResidentPairs, Use, image_for, sort_pairs,
@@ -218,6 +218,35 @@ impl<'m> Bench<'m> {
         ])
     }
 
+    /// References are sorted as a task has them: through a lane's buffer, and by a core by radix.
+    fn sort_of_a_task(&self, accelerator: &GpuAccelerator) -> Result<Figure, String> {
+        let mut memory = References::of(self.sizes.pairs);
+        let sort = PairSort::new(self.sizes.pairs, 0, REFERENCE_BYTES - 1).ok_or("bytes of a number")?;
+        let time = self.sizes.shortest(|| {
+            let begun = Instant::now();
+            accelerator.sort_pairs(sort, &mut memory).map_err(|declined| declined.why.to_owned())?;
+            Ok(begun.elapsed())
+        })?;
+        let sorted = std::mem::take(&mut memory.sorted);
+        let by_core = self.sizes.shortest(|| {
+            let mut references = References::of(self.sizes.pairs);
+            let begun = Instant::now();
+            references.sort();
+            let took = begun.elapsed();
+            if references.pairs != sorted {
+                return Err("the sorted references are in another order".into());
+            }
+            Ok(took)
+        })?;
+        Ok(Figure {
+            name: "sort of 10 million references of a task, by 4 bytes",
+            unit: "ms",
+            value: Some(time.as_secs_f64() * 1e3),
+            beside: Some(("one core, by radix", Some(by_core.as_secs_f64() * 1e3))),
+            target: Target::None,
+        })
+    }
+
     /// Parts of the kernels by themselves.
     fn parts(&self) -> Result<[Figure; 4], String> {
         let count = (self.sizes.column_bytes / 8) as u64 / u64::from(COLUMN) * u64::from(COLUMN);
@@ -382,6 +411,50 @@ impl<'m> Bench<'m> {
     }
 }
 
+/// By so many bytes a task sorts ten million references.
+const REFERENCE_BYTES: u32 = 4;
+
+/// References of a task: addresses and numbers, and room for sorted ones.
+struct References {
+    pairs: Vec<[u64; 2]>,
+    sorted: Vec<[u64; 2]>,
+}
+
+impl References {
+    fn of(count: usize) -> Self {
+        let pair = |i: u64| [i, (i ^ i >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24];
+        Self { pairs: (0..count as u64).map(pair).collect(), sorted: vec![[0; 2]; count] }
+    }
+
+    /// As a task does it: one pass for each byte, the lowest first.
+    fn sort(&mut self) {
+        for shift in (0..8 * REFERENCE_BYTES).step_by(8) {
+            let digit = |pair: &[u64; 2]| (pair[1] >> shift & 0xFF) as usize;
+            let (mut places, mut before) = ([0; 256], 0);
+            self.pairs.iter().for_each(|pair| places[digit(pair)] += 1);
+            places.iter_mut().for_each(|place| before += std::mem::replace(place, before));
+            for pair in &self.pairs {
+                let place = &mut places[digit(pair)];
+                self.sorted[*place] = *pair;
+                *place += 1;
+            }
+            std::mem::swap(&mut self.pairs, &mut self.sorted);
+        }
+    }
+}
+
+impl PairMemory for References {
+    fn read(&mut self, from: usize, target: &mut [[u64; 2]]) -> Result<(), Abandoned> {
+        target.copy_from_slice(&self.pairs[from..from + target.len()]);
+        Ok(())
+    }
+
+    fn write(&mut self, at: usize, sorted: &[[u64; 2]]) -> Result<(), Abandoned> {
+        self.sorted[at..at + sorted.len()].copy_from_slice(sorted);
+        Ok(())
+    }
+}
+
 /// Pins all pages. If that fails halfway, those that are pinned end with their registrations.
 fn pin(context: &Context, batches: &mut [Batch]) -> Result<Vec<HostRegistration>, String> {
     let mut pinned = Vec::new();
@@ -513,8 +586,11 @@ pub(crate) fn measure(
     if asked(Part::Sort) {
         figures.extend(bench.sorts()?);
     }
-    if asked(Part::Host) || asked(Part::Texts) {
+    if asked(Part::Sort) || asked(Part::Host) || asked(Part::Texts) {
         let accelerator = bench.accelerator()?;
+        if asked(Part::Sort) {
+            figures.push(bench.sort_of_a_task(&accelerator)?);
+        }
         if asked(Part::Host) {
             figures.extend(bench.host_to_host(&accelerator)?);
         }
@@ -540,7 +616,7 @@ mod tests {
     use super::*;
     use sluice_cuda_sim::compile_kernels;
 
-    const FIGURES: [&str; 17] = [
+    const FIGURES: [&str; 18] = [
         "copy within the device, read and written",
         "statistics of columns, bytes read",
         "packing to 20 bits, bytes read and written",
@@ -553,6 +629,7 @@ mod tests {
         "sort of 10 million pairs on the device",
         "sort of 10 million pairs from host to host, pinned",
         "the same, not pinned",
+        "sort of 10 million references of a task, by 4 bytes",
         "encode from host to host, one thread",
         "the same, 16 threads",
         "the same from pinned pages, one thread",
@@ -582,7 +659,7 @@ mod tests {
         let sorts = measure(&machine, &kernels, small, Some(Part::Sort)).expect("measured");
         assert_eq!(
             sorts.iter().map(|figure| figure.name).collect::<Vec<_>>(),
-            [FIGURES[0], FIGURES[9], FIGURES[10], FIGURES[11]]
+            [FIGURES[0], FIGURES[9], FIGURES[10], FIGURES[11], FIGURES[12]]
         );
         let none = measure(&machine, Path::new("absent"), small, None).expect_err("no kernels");
         assert!(none.contains("absent"), "{none}");

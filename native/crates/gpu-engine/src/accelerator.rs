@@ -1,5 +1,7 @@
 //! A GPU as the map outputs' accelerator: which batches it takes, how many at a time, and what happens when it fails.
 
+mod pairs;
+
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use sluice_codec::CodecOptions;
 use sluice_cuda::{Driver, FreeMemory, Wait};
-use sluice_engine::{Accelerator, AcceleratorBatch, AcceleratorFrame, MapOutputWriter, NotTaken, Page};
+use sluice_engine::{
+    Accelerator, AcceleratorBatch, AcceleratorFrame, MapOutputWriter, NotTaken, Page, PairMemory, PairSort,
+};
 use sluice_gpu_mem::{PinnedProvider, StreamArena, StreamArenaOptions, default_limit};
 use sluice_mem::{Arena, HostProvider};
 
@@ -53,7 +57,7 @@ pub struct GpuOptions<'o> {
     pub pinned_limit: usize,
     /// Where pages come from that are copied to the device, if they may be pinned.
     pub pages: Option<Pages<'o>>,
-    /// Batches of fewer bytes ([`AcceleratorBatch::bytes`]) are the CPU's.
+    /// Batches of fewer bytes ([`AcceleratorBatch::bytes`]), and pairs of fewer, are the CPU's.
     pub least_bytes: usize,
     /// How most map outputs make frames: with it both ways are measured at the start.
     pub codec: CodecOptions,
@@ -72,7 +76,7 @@ pub struct Pages<'o> {
     pub limit_bytes: usize,
 }
 
-/// A GPU that encodes batches of map outputs.
+/// A GPU that encodes batches of map outputs, and sorts pairs.
 pub struct GpuAccelerator {
     /// Ends first, with its share of the context. None while the accelerator is being opened.
     watch: Option<Watch>,
@@ -160,9 +164,9 @@ impl GpuAccelerator {
         Ok(accelerator)
     }
 
-    /// Whether a batch of so many bytes ([`AcceleratorBatch::bytes`]) would be encoded by the GPU now. If not, that is
-    /// counted as declined. Whoever is told so should come with the batch at once: it may be a trial of the GPU, which
-    /// is offered to nobody else for a while.
+    /// Whether a batch of so many bytes ([`AcceleratorBatch::bytes`]) would be encoded by the GPU now, or pairs of so
+    /// many sorted. If not, that is counted as declined. Whoever is told so should come with the batch at once: it may
+    /// be a trial of the GPU, which is offered to nobody else for a while.
     pub fn wants(&self, bytes: usize, kind: Kind) -> bool {
         let free = || if self.lanes.is_any_free() { Ok(()) } else { Err(Declined::Busy) };
         let would = self.check(bytes).and_then(|()| free());
@@ -256,16 +260,17 @@ impl GpuAccelerator {
         )
     }
 
-    /// Encodes rows of the self-test's kind both ways, some times each.
+    /// Encodes rows of the self-test's kind both ways, some times each, and then sorts pairs.
     fn measure(&self) -> Result<(), Declined> {
+        let kind = Kind::Batch { fields: FIELDS, partitions: PARTITIONS };
         let filled = FilledPage::of(&rows(self.least_bytes.min(MOST_MEASURED_BYTES), PARTITIONS));
         let pages = [filled.page()];
         for _ in 0..MEASUREMENTS {
             let (by_cpu, by_gpu) = (measure_cpu(&pages, self.codec)?, self.measure_gpu(&pages)?);
             // The last ones stay: the first say how long code and memory take to come.
-            self.policy.started(Page::row_bytes_of(&pages), by_gpu, by_cpu, self.began.elapsed());
+            self.policy.started(kind, Page::row_bytes_of(&pages), by_gpu, by_cpu, self.began.elapsed());
         }
-        Ok(())
+        self.measure_pairs()
     }
 
     fn measure_gpu(&self, pages: &[Page<'_>]) -> Result<Duration, Declined> {
@@ -281,12 +286,12 @@ impl GpuAccelerator {
         Ok(begun.elapsed())
     }
 
-    /// A lane for a batch that the GPU is to encode.
-    fn admit(&self, batch: &AcceleratorBatch<'_, '_>) -> Result<Lane<'_>, Declined> {
-        self.check(batch.bytes())?;
+    /// A lane for a batch of so many bytes that the GPU is to encode, or for pairs that it is to sort.
+    fn admit(&self, bytes: usize, kind: Kind) -> Result<Lane<'_>, Declined> {
+        self.check(bytes)?;
         // Before the policy, for which a batch that finds no lane is no trial of the GPU.
         let lane = self.lanes.take().ok_or(Declined::Busy)?;
-        self.policy.choose(kind_of(batch), self.began.elapsed())?;
+        self.policy.choose(kind, self.began.elapsed())?;
         Ok(lane)
     }
 
@@ -383,7 +388,7 @@ fn measure_cpu(pages: &[Page<'_>], codec: CodecOptions) -> Result<Duration, Decl
 
 /// Batches of it take equally long for their bytes.
 fn kind_of(batch: &AcceleratorBatch<'_, '_>) -> Kind {
-    Kind { fields: batch.fields, partitions: batch.partitions }
+    Kind::Batch { fields: batch.fields, partitions: batch.partitions }
 }
 
 impl Accelerator for GpuAccelerator {
@@ -401,7 +406,8 @@ impl Accelerator for GpuAccelerator {
                 NotTaken::Wrong(what) => Declined::WrongResult(what),
             })
         };
-        let admitted = self.admit(batch).inspect_err(|why| self.engine.counters().declined(why));
+        let admitted =
+            self.admit(batch.bytes(), kind_of(batch)).inspect_err(|why| self.engine.counters().declined(why));
         let made = admitted.and_then(|mut lane| self.encode_in(&mut lane, batch, &mut hand_over));
         made.map_err(|why| {
             let finds_pages_wrong = matches!(why, Declined::CheckFailed(_));
@@ -422,6 +428,16 @@ impl Accelerator for GpuAccelerator {
         }
         if batch.bytes() >= self.least_bytes {
             self.policy.cpu_took(kind_of(batch), batch.row_bytes(), took, self.began.elapsed());
+        }
+    }
+
+    fn sort_pairs(&self, sort: PairSort, memory: &mut dyn PairMemory) -> Result<(), sluice_engine::Declined> {
+        self.sort(sort, memory).map_err(|why| sluice_engine::Declined::new(why.word()))
+    }
+
+    fn pairs_sorted_by_cpu(&self, sort: PairSort, took: Duration) {
+        if sort.bytes() >= self.least_bytes {
+            self.policy.cpu_took(pairs::kind_of(sort), sort.bytes(), took, self.began.elapsed());
         }
     }
 }

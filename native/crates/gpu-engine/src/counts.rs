@@ -53,6 +53,10 @@ counts! {
     decodes,
     /// Sorts of pairs.
     sorts,
+    /// Pairs of those of a task's memory ([`crate::GpuAccelerator`]).
+    sorted_pairs,
+    /// Nanoseconds that the calling threads took for these, waits for the device included.
+    sort_nanos,
     /// Batches fewer at a time than the limit on pinned memory allows, because the driver has not pinned so much.
     lanes_refused,
     /// Declined: fewer bytes than the least of a batch.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use sluice_codec::CodecOptions;
 use sluice_cuda::{Context, Module, Wait};
-use sluice_engine::Page;
+use sluice_engine::{Page, PairMemory, PairSort};
 use sluice_gpu_mem::{ArenaStream, StreamArena};
 
 use crate::counts::{Counters, Counts};
@@ -17,7 +17,8 @@ use crate::encode_scratch::EncodeScratch;
 use crate::images::image_for;
 use crate::kernels::Kernels;
 use crate::self_test::self_test;
-use crate::sort::sort_pairs;
+use crate::sort::{sort_in_memory, sort_pairs};
+use crate::staging::Staging;
 
 /// The kernels of one device, which have passed the self-test, and what they did. Any thread may use it, each with a
 /// stream of its own ([`GpuEngine::attach`]).
@@ -166,6 +167,33 @@ impl GpuEngine {
         self.counted(sort_pairs(&self.kernels, stream, pairs, wait))?;
         self.counters.sorts.fetch_add(1, Relaxed);
         Ok(())
+    }
+
+    /// As [`sort_in_memory`] on a stream of this thread, counted. The buffer's calls of the driver have begun; they end
+    /// with the lane that has it.
+    pub(crate) fn sort_in_memory(
+        &self,
+        staging: &mut Staging,
+        sort: PairSort,
+        memory: &mut dyn PairMemory,
+        waits: Waits<'_>,
+    ) -> Result<(), Declined> {
+        self.counted(self.sort_uncounted(staging, sort, memory, waits))?;
+        self.counters.sorts.fetch_add(1, Relaxed);
+        self.counters.sorted_pairs.fetch_add(sort.count() as u64, Relaxed);
+        Ok(())
+    }
+
+    /// The same, not counted.
+    pub(crate) fn sort_uncounted(
+        &self,
+        staging: &mut Staging,
+        sort: PairSort,
+        memory: &mut dyn PairMemory,
+        waits: Waits<'_>,
+    ) -> Result<(), Declined> {
+        // Attached for this call, as for an encode.
+        sort_in_memory(&self.kernels, &self.attach(), staging, sort, memory, waits)
     }
 
     fn counted<T>(&self, answer: Result<T, Declined>) -> Result<T, Declined> {

@@ -8,9 +8,9 @@
 //! The kernels are C++ (`kernels/`), one source for two compilers: NVIDIA's, which `./sluice build` has as a library
 //! (`tools/gpu-kernels`), and the host's, for tests on the simulated driver, where each thread of a block is a fiber.
 //!
-//! [`GpuAccelerator`] is what map outputs know of it: a [`Policy`] says which batches it takes, and each encode has a
-//! buffer of pinned memory, through which the frames come to the host. [`DeviceCopies`] keeps copies of committed map
-//! outputs on the device.
+//! [`GpuAccelerator`] is what tasks know of it: a [`Policy`] says which batches and which sorts it takes, and each has
+//! a buffer of pinned memory, through which frames come to the host, and pairs go and come. [`DeviceCopies`] keeps
+//! copies of committed map outputs on the device.
 //!
 //! # Invariants
 //! 1. The frames are those of `sluice-codec`'s encoder, byte for byte: its choices are part of the block format
@@ -23,7 +23,7 @@
 //!    the threads that are in its calls, and no others.
 //!
 //! # What it does not do
-//! Nothing of a Spark application decodes or sorts here yet. LZ4 is made on the device; for Zstandard and Snappy the
+//! Nothing of a Spark application decodes here yet. LZ4 is made on the device; for Zstandard and Snappy the
 //! calling thread makes the frames at which the encoder would ask them, and frames that were compressed by any of the
 //! three are declined when they are to be decoded.
 

@@ -1,10 +1,10 @@
-//! When a batch goes to the GPU.
+//! When a batch, or pairs to sort, go to the GPU. Pairs count as a batch here.
 //!
 //! What counts is how long the thread that has the batch is held up by it: while it encodes, on a core that others may
 //! want too, or while it waits for the device, on which others may work too. Both are measured for each kind of
-//! batches, at the start with rows of a test and then with each batch, and the way that was slower is tried again from
-//! time to time. Of two shuffles one may have numbers only and the other long strings, whose frames the CPU makes after
-//! the GPU has looked at them: so what one takes says nothing of the other.
+//! batches, at the start with rows and pairs of a test and then with each batch, and the way that was slower is tried
+//! again from time to time. Of two shuffles one may have numbers only and the other long strings, whose frames the CPU
+//! makes after the GPU has looked at them: so what one takes says nothing of the other.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,13 +21,21 @@ pub enum Use {
     WhenItPays,
 }
 
-/// What batches have in common that take equally long for their bytes, as a rule: those of one shuffle.
+/// What batches have in common that take equally long for their bytes, as a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Kind {
-    /// Fields of each row.
-    pub fields: u32,
-    /// Partitions of the map output.
-    pub partitions: u32,
+pub enum Kind {
+    /// Rows to encode: those of one shuffle.
+    Batch {
+        /// Fields of each row.
+        fields: u32,
+        /// Partitions of the map output.
+        partitions: u32,
+    },
+    /// Pairs to sort.
+    Pairs {
+        /// By how many bytes of a number; the CPU goes over the pairs for each of them.
+        key_bytes: u32,
+    },
 }
 
 /// The GPU has to be faster by a fifth, because it takes power and memory, and others may want it.
@@ -59,10 +67,26 @@ pub struct Policy {
 #[derive(Debug)]
 struct State {
     /// Those of the start, for what is not measured of a kind.
-    start: Rates,
+    start: Start,
     kinds: HashMap<Kind, KindState>,
     paused_until: Duration,
     pause: Duration,
+}
+
+/// Of batches, and of pairs.
+#[derive(Debug, Clone, Copy, Default)]
+struct Start {
+    batches: Rates,
+    pairs: Rates,
+}
+
+impl Start {
+    fn of(&mut self, kind: Kind) -> &mut Rates {
+        match kind {
+            Kind::Batch { .. } => &mut self.batches,
+            Kind::Pairs { .. } => &mut self.pairs,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,7 +120,7 @@ struct Rate {
 impl Policy {
     /// Nothing is measured yet.
     pub fn new(used: Use) -> Self {
-        let (start, kinds) = (Rates::default(), HashMap::new());
+        let (start, kinds) = (Start::default(), HashMap::new());
         let state = State { start, kinds, paused_until: Duration::ZERO, pause: PAUSES.0 };
         Self { used, state: Mutex::new(state) }
     }
@@ -108,7 +132,7 @@ impl Policy {
     pub fn choose(&self, kind: Kind, now: Duration) -> Result<(), Declined> {
         let mut state = self.state();
         state.check(now)?;
-        let start = state.start;
+        let start = *state.start.of(kind);
         let of_kind = state.kind(kind, now);
         of_kind.check(now)?;
         if self.used == Use::Always || of_kind.takes_next(start, now) { Ok(()) } else { Err(Declined::CpuFaster) }
@@ -123,7 +147,7 @@ impl Policy {
     pub fn invite(&self, kind: Kind, now: Duration) -> Result<(), Declined> {
         let mut state = self.state();
         state.check(now)?;
-        let start = state.start;
+        let start = *state.start.of(kind);
         let of_kind = state.kind(kind, now);
         of_kind.check(now)?;
         if self.used == Use::Always || of_kind.pays(start) {
@@ -136,17 +160,18 @@ impl Policy {
         Ok(())
     }
 
-    /// How long both ways took at the start, when no batch had come yet.
-    pub fn started(&self, bytes: usize, by_gpu: Duration, by_cpu: Duration, now: Duration) {
+    /// How long both ways took at the start, when no batch had come yet: for all batches, or all pairs, as `kind` is
+    /// one.
+    pub fn started(&self, kind: Kind, bytes: usize, by_gpu: Duration, by_cpu: Duration, now: Duration) {
         let start = Rates { gpu: Some(Rate::of(bytes, by_gpu, now)), cpu: Some(Rate::of(bytes, by_cpu, now)) };
-        self.state().start = start;
+        *self.state().start.of(kind) = start;
     }
 
     /// The GPU has encoded a batch.
     pub fn gpu_took(&self, kind: Kind, bytes: usize, took: Duration, now: Duration) {
         let mut state = self.state();
         state.pause = PAUSES.0;
-        let start = state.start;
+        let start = *state.start.of(kind);
         let of_kind = state.kind(kind, now);
         of_kind.rates.gpu = Some(Rate::with(of_kind.rates.gpu, bytes, took, now));
         of_kind.too_large_pause = TOO_LARGE.0;
@@ -276,8 +301,8 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
-    const KIND: Kind = Kind { fields: 5, partitions: 200 };
-    const OTHER: Kind = Kind { fields: 2, partitions: 200 };
+    const KIND: Kind = Kind::Batch { fields: 5, partitions: 200 };
+    const OTHER: Kind = Kind::Batch { fields: 2, partitions: 200 };
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -339,16 +364,34 @@ mod tests {
     fn a_kind_begins_with_what_the_start_has_shown() {
         for (gpu, expected) in [(1, 310), (50, 1)] {
             let policy = Policy::new(Use::WhenItPays);
-            policy.started(MIB, ms(gpu), ms(10), ms(0));
+            policy.started(KIND, MIB, ms(gpu), ms(10), ms(0));
             assert_eq!(chosen(&policy, 1), expected, "{gpu} ms");
         }
+    }
+
+    /// Pairs begin with what the start has shown of pairs, whatever it has shown of batches.
+    #[test]
+    fn batches_say_nothing_of_pairs() {
+        let (few, all) = (Kind::Pairs { key_bytes: 3 }, Kind::Pairs { key_bytes: 8 });
+        let policy = Policy::new(Use::WhenItPays);
+        policy.started(KIND, MIB, ms(50), ms(10), ms(0));
+        assert_eq!(policy.choose(few, ms(1)), Err(Declined::CpuFaster), "nothing is known");
+        policy.started(few, MIB, ms(1), ms(10), ms(0));
+        assert_eq!((policy.choose(few, ms(1)), policy.choose(all, ms(1))), (Ok(()), Ok(())));
+        assert_eq!(policy.invite(KIND, ms(1)), Ok(()), "a trial");
+        assert_eq!(policy.choose(KIND, ms(1)), Ok(()), "the same");
+        assert_eq!(policy.choose(KIND, ms(2)), Err(Declined::CpuFaster));
+        policy.gpu_took(few, MIB, ms(100), ms(20_000));
+        assert_eq!(policy.invite(all, ms(20_000)), Ok(()), "others take longer on the CPU");
+        policy.choose(few, ms(20_000)).expect("a trial");
+        assert_eq!(policy.choose(few, ms(20_001)), Err(Declined::CpuFaster));
     }
 
     /// A shuffle whose frames the CPU has to make is slow on the GPU, and another one is not.
     #[test]
     fn one_shuffle_says_nothing_of_another() {
         let policy = measured(2);
-        policy.started(MIB, ms(2), ms(10), ms(0));
+        policy.started(KIND, MIB, ms(2), ms(10), ms(0));
         for now in 1..20 {
             policy.gpu_took(OTHER, MIB, ms(100), ms(now));
             policy.cpu_took(OTHER, MIB, ms(10), ms(now));
@@ -357,7 +400,7 @@ mod tests {
         assert_eq!(policy.choose(OTHER, ms(21)), Err(Declined::CpuFaster));
         assert!(chooses(&policy, 21) && invites(&policy, 21));
         for fields in 100..100 + 2 * MOST_KINDS as u32 {
-            policy.gpu_took(Kind { fields, partitions: 1 }, MIB, ms(1), ms(100));
+            policy.gpu_took(Kind::Batch { fields, partitions: 1 }, MIB, ms(1), ms(100));
         }
         assert!(policy.state().kinds.len() <= MOST_KINDS, "what is kept is bounded");
     }
@@ -427,7 +470,7 @@ mod tests {
     fn rows_that_it_does_not_take_pause_only_their_kind() {
         for used in [Use::WhenItPays, Use::Always] {
             let policy = Policy { used, ..measured(2) };
-            policy.started(MIB, ms(2), ms(10), ms(0));
+            policy.started(KIND, MIB, ms(2), ms(10), ms(0));
             policy.gpu_failed(OTHER, &Declined::TooLarge("bytes of a row"), ms(1000));
             assert!(chooses(&policy, 1000) && invites(&policy, 1000));
             assert!(matches!(policy.choose(OTHER, ms(1999)), Err(Declined::TooLarge(_))));

@@ -13,7 +13,7 @@ use crate::encode_job::{EncodeJob, Shape, Summary};
 use crate::encode_scratch::STAGING_BYTES;
 use crate::kernels::Kernels;
 use crate::radix::RadixArrays;
-use crate::sort::PlacedPairs;
+use crate::sort::{Key, PlacedPairs};
 use crate::staging::Staging;
 use crate::submit::settled;
 
@@ -177,7 +177,7 @@ impl<'r> ResidentPairs<'r> {
     /// The device's.
     pub fn sort(&mut self, wait: Wait<'_>) -> Result<(), Declined> {
         // SAFETY: the arrays are in the lease, which is used on its own stream only.
-        unsafe { self.pairs.submit(self.kernels, self.memory.stream.stream(), &mut self.staging, wait) }
+        unsafe { self.pairs.submit(self.kernels, self.memory.stream.stream(), Key::FIRST, &mut self.staging, wait) }
     }
 
     /// The pairs in the last sort's order.

@@ -1,9 +1,11 @@
 //! The sort of pairs of a number and a reference.
 
 use sluice_cuda::{Context, DeviceAddress, Stream, Wait};
+use sluice_engine::{Abandoned, PairMemory, PairSort};
 use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
+use crate::encode::Waits;
 use crate::encode_scratch::STAGING_BYTES;
 use crate::kernels::Kernels;
 use crate::radix::{KeyArrays, RadixArrays, RadixScratch, sort_by_digit};
@@ -14,6 +16,20 @@ use crate::submit::{put, settled, start};
 /// Bits of a pass.
 const DIGIT_BITS: u32 = 8;
 const PAIR_BYTES: usize = size_of::<[u64; 2]>();
+
+/// By what pairs are sorted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    /// Which number of a pair: 0 or 1.
+    word: u64,
+    /// Whole digits of it.
+    mask: u64,
+}
+
+impl Key {
+    /// All of the first number.
+    pub(crate) const FIRST: Self = Self { word: 0, mask: u64::MAX };
+}
 
 /// Sorts pairs by their first number, as unsigned ones; pairs of the same number stay in order. Waits twice: for the
 /// digits in which the numbers differ, and for the result. The pairs are as they were if it is declined.
@@ -48,11 +64,89 @@ pub(crate) fn sort_pairs_through(
     // SAFETY: the lease is used on its own stream only; the pairs are there until `get` or `settled` has waited.
     let sorted = settled(on, wait, || unsafe {
         placed.copy(on, pairs)?;
-        placed.submit(kernels, on, staging, wait)?;
+        placed.submit(kernels, on, Key::FIRST, staging, wait)?;
         placed.get(on, staging, &mut result, wait)
     });
     stream.free(lease);
     sorted.map(|()| pairs.copy_from_slice(&result))
+}
+
+/// Sorts pairs of a task's memory, which come and go by way of the staging buffer: the driver sees that only.
+///
+/// # Errors
+/// Those of [`sort_pairs`]; the task does not wait any more; what the device has made is not sorted, or has other
+/// pairs.
+pub(crate) fn sort_in_memory(
+    kernels: &Kernels,
+    stream: &ArenaStream,
+    staging: &mut Staging,
+    sort: PairSort,
+    memory: &mut dyn PairMemory,
+    waits: Waits<'_>,
+) -> Result<(), Declined> {
+    let (placed, lease) = PlacedPairs::of(stream, sort.count(), waits.memory)?;
+    let (on, wait) = (stream.stream(), waits.work);
+    let key = Key { word: 1, mask: sort.mask() };
+    let (mut read, mut written) = (Checked::default(), Checked::default());
+    // SAFETY: the lease is used on its own stream only, and has room for the pairs on both sides; any bytes are pairs,
+    // and the buffer begins at a page and holds whole ones, as the pairs' bytes do.
+    let sorted = settled(on, wait, || unsafe {
+        staging.put_all(on, placed.input, sort.bytes() as u64, wait, |piece, at| {
+            let (_, pairs, _) = piece.align_to_mut::<[u64; 2]>();
+            memory.read(at as usize / PAIR_BYTES, pairs).map_err(abandoned)?;
+            read.add(pairs);
+            Ok::<(), Declined>(())
+        })?;
+        placed.submit(kernels, on, key, staging, wait)?;
+        staging.take_all(on, placed.output, sort.count(), wait, &mut |at, pairs: &[[u64; 2]]| {
+            written.add_sorted(pairs, key.mask)?;
+            memory.write(at, pairs).map_err(abandoned)
+        })
+    });
+    stream.free(lease);
+    sorted?;
+    if read.same_pairs(&written) { Ok(()) } else { Err(Declined::WrongResult("other pairs than those of a sort")) }
+}
+
+fn abandoned(_: Abandoned) -> Declined {
+    Declined::NotTaken("the task does not wait for a sort any more")
+}
+
+/// What is looked at of pairs on their way: addresses that the device has made up must not come to a task.
+#[derive(Debug, Default)]
+struct Checked {
+    /// Sums of both numbers, and of their product, which is another one if two pairs have swapped a number.
+    sums: [u64; 3],
+    /// The digits by which the last pair was sorted.
+    last: u64,
+}
+
+impl Checked {
+    fn add(&mut self, pairs: &[[u64; 2]]) {
+        for [address, number] in pairs {
+            let product = address.wrapping_mul(number | 1);
+            self.sums = [
+                self.sums[0].wrapping_add(*address),
+                self.sums[1].wrapping_add(*number),
+                self.sums[2].wrapping_add(product),
+            ];
+        }
+    }
+
+    fn add_sorted(&mut self, pairs: &[[u64; 2]], mask: u64) -> Result<(), Declined> {
+        self.add(pairs);
+        let mut last = self.last;
+        let in_order = pairs.iter().fold(true, |in_order, pair| {
+            let before = std::mem::replace(&mut last, pair[1] & mask);
+            in_order & (before <= last)
+        });
+        self.last = last;
+        if in_order { Ok(()) } else { Err(Declined::WrongResult("pairs that are not in order")) }
+    }
+
+    fn same_pairs(&self, other: &Self) -> bool {
+        self.sums == other.sums
+    }
 }
 
 /// Pairs in pinned memory, which the driver copies without a buffer of its own; and as much for the sorted ones, so
@@ -102,7 +196,7 @@ impl PinnedPairs {
         // ever (`Staging`); any numbers are pairs.
         let sorted = settled(on, wait, || unsafe {
             placed.copy(on, pairs)?;
-            placed.submit(kernels, on, bits, wait)?;
+            placed.submit(kernels, on, Key::FIRST, bits, wait)?;
             sorted.get::<[u64; 2]>(on, placed.output, count, wait)
         });
         stream.free(lease);
@@ -160,7 +254,7 @@ impl PlacedPairs {
         unsafe { put(stream, self.input, pairs) }
     }
 
-    /// Sorts them: waits for the digits in which the numbers differ, and leaves the rest in the stream.
+    /// Sorts them by a key: waits for the digits in which the numbers differ, and leaves the rest in the stream.
     ///
     /// # Safety
     /// The lease is there until the work is done, and nobody else uses it.
@@ -168,19 +262,22 @@ impl PlacedPairs {
         &self,
         kernels: &Kernels,
         stream: &Stream,
+        key: Key,
         staging: &mut Staging,
         wait: Wait<'_>,
     ) -> Result<(), Declined> {
         let (mut arrays, count) = (self.arrays, self.arrays.count as u64);
         let blocks = kernels.blocks_for(count.div_ceil(256));
-        // SAFETY: every address is of an array of the lease with the type and length that its kernel takes; any
-        // numbers are bits.
+        // The kernel reads the first number of each pair that it is given.
+        let numbers = self.input + key.word * size_of::<u64>() as u64;
+        // SAFETY: every address is of an array of the lease with the type and length that its kernel takes, `numbers`
+        // too, of which it reads every second one; any numbers are bits.
         unsafe {
             stream.fill(DeviceAddress(self.bits), 0, 8)?;
             stream.fill(DeviceAddress(self.bits + 8), 0xff, 8)?;
-            start!(stream, &kernels.sort_split, blocks, self.input, count, arrays.keys, arrays.references, self.bits)?;
+            start!(stream, &kernels.sort_split, blocks, numbers, count, arrays.keys, arrays.references, self.bits)?;
             let bits = staging.get::<u64>(stream, self.bits, 2, wait)?;
-            let differ = bits[0] & !bits[1];
+            let differ = bits[0] & !bits[1] & key.mask;
             for shift in (0..u64::BITS).step_by(DIGIT_BITS as usize).filter(|shift| differ >> shift & 0xff != 0) {
                 sort_by_digit(kernels, stream, self.radix, &mut arrays, shift)?;
             }
@@ -201,5 +298,33 @@ impl PlacedPairs {
     ) -> Result<(), Declined> {
         // SAFETY: there are as many pairs; any numbers are pairs.
         unsafe { staging.get_all(stream, self.output, target, wait) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_are_not_those_of_the_sort_are_found() {
+        let pairs = [[16, 9], [24, 2], [8, 3], [32, 2]];
+        let mut read = Checked::default();
+        pairs.chunks(3).for_each(|piece| read.add(piece));
+        let written = |sorted: &[[u64; 2]]| {
+            let mut written = Checked::default();
+            sorted.chunks(2).try_for_each(|piece| written.add_sorted(piece, 0xFF)).map(|()| read.same_pairs(&written))
+        };
+        assert_eq!(written(&[[24, 2], [32, 2], [8, 3], [16, 9]]), Ok(true));
+        let wrong = Err(Declined::WrongResult("pairs that are not in order"));
+        assert_eq!(written(&[[24, 2], [8, 3], [32, 2], [16, 9]]), wrong, "between two pieces");
+        assert_eq!(written(&[[24, 2], [32, 2], [16, 9], [8, 3]]), wrong, "in a piece");
+        for other in [
+            [[24, 2], [32, 2], [16, 3], [8, 9]],
+            [[24, 2], [24, 2], [8, 3], [16, 9]],
+            [[24, 2], [32, 2], [8, 3], [16, 0x109]],
+            [[24, 2], [32, 2], [8, 3], [0, 9]],
+        ] {
+            assert_eq!(written(&other), Ok(false), "{other:?}");
+        }
     }
 }

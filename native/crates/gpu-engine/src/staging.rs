@@ -119,14 +119,40 @@ impl Staging {
         target: &mut [T],
         wait: Wait<'_>,
     ) -> Result<(), Declined> {
-        if target.is_empty() {
+        let count = target.len();
+        let mut copy = |at: usize, piece: &[T]| {
+            target[at..at + piece.len()].copy_from_slice(piece);
+            Ok(())
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.take_all(stream, source, count, wait, &mut copy) }
+    }
+
+    /// Copies values from the device, by way of the buffer, as many at a time as it holds, and waits for all work of
+    /// the stream: `take` gets each piece, and how many values came before it.
+    ///
+    /// # Errors
+    /// Those of `take`, and the device's.
+    ///
+    /// # Safety
+    /// As for [`Self::get`].
+    pub(crate) unsafe fn take_all<T: Copy>(
+        &mut self,
+        stream: &Stream,
+        source: u64,
+        count: usize,
+        wait: Wait<'_>,
+        take: &mut impl FnMut(usize, &[T]) -> Result<(), Declined>,
+    ) -> Result<(), Declined> {
+        if count == 0 {
             return finish(stream, wait);
         }
-        let room = self.room::<T>();
-        for (number, piece) in target.chunks_mut(room).enumerate() {
-            let from = source + (number * room * size_of::<T>()) as u64;
+        let (room, calls) = (self.room::<T>(), Arc::clone(&self.calls));
+        for at in (0..count).step_by(room) {
+            let from = source + (at * size_of::<T>()) as u64;
             // SAFETY: the caller's promise; these are some of its values.
-            piece.copy_from_slice(unsafe { self.get::<T>(stream, from, piece.len(), wait)? });
+            let piece = unsafe { self.get::<T>(stream, from, room.min(count - at), wait)? };
+            calls.pause(|| take(at, piece))?;
         }
         Ok(())
     }

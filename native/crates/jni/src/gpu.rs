@@ -1,4 +1,4 @@
-//! `NativeGpu`: a GPU that encodes batches of map outputs, and keeps copies of them.
+//! `NativeGpu`: a GPU that encodes batches of map outputs, keeps copies of them, and sorts pairs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use jni::objects::{JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong, jstring};
 use sluice_cuda::{CudaError, Driver, ErrorKind};
+use sluice_engine::{Accelerator, PairSort};
 use sluice_gpu_engine::{
     CopyCounts, CopyKey, Counts, Declined, GpuAccelerator, GpuOptions, HostCopy, HostOutput, Kind, NotKept, Pages, Use,
 };
@@ -16,9 +17,12 @@ use crate::error::{CallError, Reason};
 use crate::exports::native_methods;
 use crate::handles::HandleTable;
 use crate::memory::task_regions;
+use crate::pairs::{Access, TaskPairs};
 use crate::writer::{WRITERS, options as codec_options};
 
 static GPUS: HandleTable<GpuAccelerator> = HandleTable::new();
+/// Sorts that tasks wait for.
+static SORTS: HandleTable<Access> = HandleTable::new();
 
 native_methods! {
     NativeGpu {
@@ -31,6 +35,14 @@ native_methods! {
         lacksLanes = lacks_lanes(gpu: jlong) -> jstring;
         wants = wants(gpu: jlong, batch_bytes: jlong, fields: jint, partitions: jint) -> jint;
         encodeFor = encode_for(gpu: jlong, writer: jlong) -> jint;
+        wantsPairs = wants_pairs(gpu: jlong, count: jint, low: jint, high: jint) -> jint;
+        beginSort = begin_sort() -> jlong;
+        sortPairs = sort_pairs(
+            gpu: jlong, sort: jlong, array: JLongArray<'_>, source: jlong, target: jlong, count: jint, low: jint,
+            high: jint,
+        ) -> jint;
+        endSort = end_sort(sort: jlong) -> jint;
+        pairsSortedByCpu = pairs_sorted_by_cpu(gpu: jlong, count: jint, low: jint, high: jint, nanos: jlong) -> jint;
         lacksCache = lacks_cache(gpu: jlong, cache_limit: jlong) -> jstring;
         keepCopy = keep(
             gpu: jlong, shuffle: jint, map: jlong, file: JString<'_>, lengths: JLongArray<'_>, in_memory: jboolean,
@@ -38,7 +50,9 @@ native_methods! {
         ) -> jint;
         hostCopyMoved = host_copy_moved(gpu: jlong, shuffle: jint, map: jlong, in_memory: jboolean) -> jint;
         hasNearerCopy = has_nearer_copy(gpu: jlong, shuffle: jint, map: jlong) -> jint;
-        readCopy = read_copy(gpu: jlong, shuffle: jint, map: jlong, partitions: jlong, target: jlong, bytes: jlong) -> jint;
+        readCopy = read_copy(
+            gpu: jlong, shuffle: jint, map: jlong, partitions: jlong, target: jlong, bytes: jlong,
+        ) -> jint;
         forgetShuffle = forget_shuffle(gpu: jlong, shuffle: jint) -> jint;
         lost = lost(gpu: jlong) -> jstring;
         failure = failure(gpu: jlong) -> jstring;
@@ -125,12 +139,68 @@ fn lacks_lanes(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
 
 fn wants(_: &mut Call<'_>, gpu: i64, batch_bytes: i64, fields: i32, partitions: i32) -> Result<i32, CallError> {
     let fields = number(fields, "number of fields")?;
-    let kind = Kind { fields, partitions: number(partitions, "number of partitions")? };
+    let kind = Kind::Batch { fields, partitions: number(partitions, "number of partitions")? };
     Ok(GPUS.get(gpu)?.wants(number(batch_bytes, "bytes of a batch")?, kind).into())
 }
 
 fn encode_for(_: &mut Call<'_>, gpu: i64, writer: i64) -> Result<(), CallError> {
     WRITERS.get(writer)?.accelerate(GPUS.get(gpu)?);
+    Ok(())
+}
+
+/// What is sorted: so many pairs, by some bytes of their numbers.
+fn pair_sort(count: i32, low: i32, high: i32) -> Result<PairSort, CallError> {
+    let (lowest, highest) = (number(low, "lowest byte")?, number(high, "highest byte")?);
+    let sort = PairSort::new(number(count, "number of pairs")?, lowest, highest);
+    sort.ok_or_else(|| CallError::invalid(format!("a sort by the bytes {low} to {high} of a number")))
+}
+
+fn wants_pairs(_: &mut Call<'_>, gpu: i64, count: i32, low: i32, high: i32) -> Result<i32, CallError> {
+    let sort = pair_sort(count, low, high)?;
+    Ok(GPUS.get(gpu)?.wants(sort.bytes(), Kind::Pairs { key_bytes: sort.key_bytes() }).into())
+}
+
+fn begin_sort(_: &mut Call<'_>) -> Result<i64, CallError> {
+    Ok(SORTS.insert(Access::default()))
+}
+
+/// 1 if they were sorted; 0 if that was declined, which is counted.
+#[expect(clippy::too_many_arguments, reason = "those of the Java method")]
+fn sort_pairs(
+    call: &mut Call<'_>,
+    gpu: i64,
+    sort: i64,
+    array: JLongArray<'_>,
+    source: i64,
+    target: i64,
+    count: i32,
+    low: i32,
+    high: i32,
+) -> Result<i32, CallError> {
+    let (gpu, access, wanted) = (GPUS.get(gpu)?, SORTS.get(sort)?, pair_sort(count, low, high)?);
+    let mut memory = if array.is_null() {
+        TaskPairs::off_heap(&access, source, target, wanted.count())?
+    } else {
+        TaskPairs::on_heap(&access, call, &array, [source, target], wanted.count())?
+    };
+    Ok(gpu.sort_pairs(wanted, &mut memory).is_ok().into())
+}
+
+fn end_sort(_: &mut Call<'_>, sort: i64) -> Result<(), CallError> {
+    SORTS.remove(sort)?.end();
+    Ok(())
+}
+
+fn pairs_sorted_by_cpu(
+    _: &mut Call<'_>,
+    gpu: i64,
+    count: i32,
+    low: i32,
+    high: i32,
+    nanos: i64,
+) -> Result<(), CallError> {
+    let took = Duration::from_nanos(number(nanos, "time")?);
+    GPUS.get(gpu)?.pairs_sorted_by_cpu(pair_sort(count, low, high)?, took);
     Ok(())
 }
 

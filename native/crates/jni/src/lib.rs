@@ -20,6 +20,7 @@ mod handles;
 mod memory;
 mod memory_file;
 mod page_trace;
+mod pairs;
 mod reader;
 mod transport;
 mod writer;
@@ -32,7 +33,7 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 19;
+const ABI_VERSION: jint = 20;
 
 native_methods! {
     NativeCore {

@@ -64,7 +64,7 @@ pub fn sealing() -> Sealing {
     Sealing { sealer, end_marks: EndMarkKey::new(output, &[9; 32]) }
 }
 
-const KIND: Kind = Kind { fields: 1, partitions: 2 };
+const KIND: Kind = Kind::Batch { fields: 1, partitions: 2 };
 
 /// Whether a batch of a MiB would be taken.
 pub fn wants(gpu: &GpuAccelerator) -> bool {

@@ -16,6 +16,7 @@ mod faults;
 mod lz4;
 mod many;
 mod orders;
+mod pairs;
 mod recorded;
 mod refused;
 mod setting;

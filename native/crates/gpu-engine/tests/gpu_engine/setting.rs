@@ -147,6 +147,11 @@ impl Setting {
         GpuAccelerator::of(self.engine()?, 0, options).map(Arc::new)
     }
 
+    /// Whether this is a simulated machine.
+    pub fn on_simulator(&self) -> bool {
+        self.simulator.is_some()
+    }
+
     /// The simulator, where there is one.
     pub fn simulator(&self) -> &Simulator {
         self.simulator.as_ref().unwrap()

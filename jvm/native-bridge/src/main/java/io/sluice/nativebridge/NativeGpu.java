@@ -3,8 +3,8 @@ package io.sluice.nativebridge;
 import java.util.List;
 
 /**
- * The calls into the native core that let a GPU encode batches of map outputs. Nothing of CUDA is loaded before the
- * first call of {@link #probe} or {@link #open}.
+ * The calls into the native core that let a GPU encode batches of map outputs and sort pairs of tasks. Nothing of CUDA
+ * is loaded before the first call of {@link #probe} or {@link #open}.
  *
  * <p><b>What a GPU does.</b> It makes the frames that {@link NativeCore#writerEncode} makes, byte for byte. It is asked
  * by {@link NativeCore#writerEncodeAccelerated} only. It may decline a batch, and then the thread that has called that
@@ -13,7 +13,8 @@ import java.util.List;
  * <p><b>Results, handles, threads.</b> As in {@link NativeCore}: negative is a reason, {@link
  * NativeCore#lastErrorMessage} says more, a closed handle is {@link NativeCore#STALE_HANDLE}. Every method may be
  * called from any thread. {@link #probe} and {@link #open} may take seconds, and do not return if the driver does not:
- * for a thread that nobody waits for. No other call here waits for the GPU, except {@link #close}.
+ * for a thread that nobody waits for. No other call here waits for the GPU, except {@link #keepCopy},
+ * {@link #sortPairs} and {@link #close}.
  *
  * <p><b>How large a batch is</b>, for {@link #wants} as for the native core: the bytes of its rows and of their entries
  * in the pages, 8 bytes each.
@@ -28,7 +29,7 @@ public final class NativeGpu {
   /** The names of the values of {@link #statistics}, in their order: the native library must have the same. */
   public static final List<String> STATISTICS = List.of(
       "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "pinned_bytes", "unpinned_bytes", "decodes",
-      "sorts", "lanes_refused", "too_small", "cpu_faster", "paused", "busy", "too_large", "checks_failed",
+      "sorts", "sorted_pairs", "sort_nanos", "lanes_refused", "too_small", "cpu_faster", "paused", "busy", "too_large", "checks_failed",
       "wrong_results", "codec_needed", "no_memory", "not_taken", "device_failed", "device_lost",
       "cache_bytes", "cache_copies", "cache_kept", "cache_kept_bytes", "cache_hits", "cache_hit_bytes", "cache_misses",
       "cache_evictions", "cache_pressure_drops", "cache_forgotten", "cache_refused_by_limit",
@@ -109,6 +110,46 @@ public final class NativeGpu {
    * NativeCore#writerEncodeAccelerated} from now on.
    */
   public static native int encodeFor(long gpu, long writer);
+
+  /**
+   * 1 if so many pairs would be sorted by the GPU now; else 0, and the reason is counted in {@link #statistics}. Of
+   * their size 16 bytes count for each.
+   *
+   * @param low as for {@link #sortPairs}
+   * @param high as for {@link #sortPairs}
+   */
+  public static native int wantsPairs(long gpu, int count, int low, int high);
+
+  /** A handle by which a task lets {@link #sortPairs} touch its memory, until {@link #endSort}. */
+  public static native long beginSort();
+
+  /**
+   * Sorts pairs of an address and a number by some bytes of the numbers, as unsigned numbers; pairs that are equal in
+   * these bytes stay in order. It waits for the GPU, and does not return if the driver does not: for another thread
+   * than the task's. The pairs stay as they are; the sorted ones go to other memory, of whose content nothing can be
+   * said if they were not sorted.
+   *
+   * @param sort of {@link #beginSort}
+   * @param array on the heap, with pairs and room for sorted ones; null if both are off it
+   * @param source where the pairs begin: a place in the array, in longs, or else an address
+   * @param target where the sorted ones go, likewise; they do not overlap
+   * @param count of pairs
+   * @param low the lowest byte of the numbers by which they are sorted; 0 is the lowest of all
+   * @param high the highest, at most 7
+   * @return 1 if they were sorted; 0 if not, and the reason is counted in {@link #statistics}; {@link
+   *     NativeCore#STALE_HANDLE} when the GPU was closed, or the sort has ended already
+   */
+  public static native int sortPairs(
+      long gpu, long sort, long[] array, long source, long target, int count, int low, int high);
+
+  /**
+   * Ends a sort: when this has returned, nothing touches the task's memory any more, also if {@link #sortPairs} is held
+   * up by the driver. Waits for a copy of 4 MiB at most.
+   */
+  public static native int endSort(long sort);
+
+  /** Tells how long a task took to sort pairs itself, which the GPU has not sorted. */
+  public static native int pairsSortedByCpu(long gpu, int count, int low, int high, long nanos);
 
   /**
    * Why copies of map outputs may have fewer bytes than {@link #open} was told; empty if they may have as many. Null

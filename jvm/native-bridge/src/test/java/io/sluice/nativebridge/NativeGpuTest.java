@@ -66,6 +66,18 @@ class NativeGpuTest {
     assertEquals(NativeCore.STALE_HANDLE, NativeCore.writerAcceleratedBatches(writer));
   }
 
+  @Test
+  void aSortIsEndedOnce() {
+    long sort = NativeGpu.beginSort();
+    assertTrue(sort > 0);
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.sortPairs(1L << 32, sort, null, 8, 8, 1, 0, 7));
+    assertEquals(0, NativeGpu.endSort(sort));
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.endSort(sort));
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.wantsPairs(1L << 32, 1, 0, 7));
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.pairsSortedByCpu(1L << 32, 1, 0, 7, 1));
+    assertEquals(NativeCore.INVALID, NativeGpu.wantsPairs(1L << 32, 1, 0, 8));
+  }
+
   /** Those of the jar; in these tests there is none, so the folder is empty. */
   @Test
   void kernelsAreUnpackedForAWhile() throws IOException {

@@ -112,7 +112,7 @@ class HostTablesTest {
     assertEquals(RddOnBothEngines.sorted(whole), parts);
   }
 
-  /** Reads partitions {@code from} to before {@code until} of the map outputs {@code firstMap} to before {@code lastMap}. */
+  /** Reads partitions {@code from} until {@code until} of the map outputs {@code firstMap} until {@code lastMap}. */
   private record PartialRead(ShuffleHandle handle, int firstMap, int lastMap, int from, int until)
       implements
         FlatMapFunction<Iterator<Integer>, String>,

@@ -14,6 +14,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -22,10 +26,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import scala.Tuple2;
 
 /**
- * Map output that is encoded by a GPU: by the simulated driver, with the kernels compiled for this machine. {@code
- * ./sluice test} makes both before these tests.
+ * Map output that is encoded, and references to rows that are sorted, by a GPU: by the simulated driver, with the
+ * kernels compiled for this machine. {@code ./sluice test} makes both before these tests.
  */
 @Tag("once")
 class SimulatedGpuTest {
@@ -44,6 +49,8 @@ class SimulatedGpuTest {
   /** Its blocks are large enough to be read from the GPU. */
   private static final Query FEW_PARTITIONS =
       Query.moving("few partitions", spark -> Tables.events(spark, 60_000, 4), rows -> rows.repartition(2, col("id")));
+  /** Partitions of 10,000 records. */
+  private static final Query BY_KEY = Query.ordered("by key", SimulatedGpuTest::sortedByKey);
 
   private static Map<String, Fingerprint> expected;
 
@@ -52,13 +59,20 @@ class SimulatedGpuTest {
     assumeTrue(Engine.writesFrames(), "no frames are written");
     assumeTrue(Files.exists(SIMULATOR.resolve("libcuda.so.1")), "no simulated driver in " + SIMULATOR);
     System.setProperty(GpuKernels.PROPERTY, SIMULATOR.resolve("kernels").toString());
-    expected = Query.onStock(List.of(HASHED, SORT, FEW_PARTITIONS));
+    expected = Query.onStock(List.of(HASHED, SORT, FEW_PARTITIONS, BY_KEY));
   }
 
   @AfterAll
   static void clear() {
     System.clearProperty(GpuKernels.PROPERTY);
     System.clearProperty(LIBRARY);
+  }
+
+  private static Dataset<Row> sortedByKey(SparkSession spark) {
+    JavaRDD<Long> sorted = spark.range(0, 20_000, 1, 4).javaRDD()
+        .mapToPair(id -> new Tuple2<>(Math.floorMod(id * 7919, 5_000L), id)).sortByKey(true, 2)
+        .map(record -> 100_000 * record._1() + record._2());
+    return spark.createDataset(sorted.rdd(), Encoders.LONG()).toDF("value");
   }
 
   private static SparkApplication.Builder application(String gpu, Path library) {
@@ -103,6 +117,25 @@ class SimulatedGpuTest {
       // 64 KiB or more of rows and their entries.
       assertTrue(ProcessCounters.here(Counter.GPU_ROW_BYTES) >= (batches + 1) << 15);
       assertEquals(0, ProcessCounters.here(Counter.GPU_TOO_LARGE));
+      assertNothingFailed(application);
+    }
+  }
+
+  /** References to 4,096 rows or more: of a sort in SQL, in Spark's memory, and of one by key, in Sluice's. */
+  @Test
+  void referencesToRowsAreSortedByTheGpu() {
+    try (SparkApplication application = application("on", SIMULATOR.resolve("libcuda.so.1")).start()) {
+      SparkSession session = application.session();
+      afterItsFirstBatches(session);
+      long before = ProcessCounters.here(Counter.GPU_SORTS);
+      run(SORT.with("spark.sql.shuffle.partitions", "2"), session);
+      long bySql = ProcessCounters.here(Counter.GPU_SORTS);
+      assertTrue(bySql > before, () -> "none of SQL's sorts, " + bySql + " in all");
+      run(BY_KEY, session);
+      long all = ProcessCounters.here(Counter.GPU_SORTS);
+      assertTrue(all > bySql, () -> "none of those by key, " + all + " in all");
+      assertTrue(ProcessCounters.here(Counter.GPU_SORTED_PAIRS) >= all << 12);
+      assertTrue(ProcessCounters.here(Counter.GPU_SORT_NANOS) > 0);
       assertNothingFailed(application);
     }
   }

@@ -203,17 +203,17 @@ public final class SluiceSettings {
           + "eighth with encoder threads.");
 
   public static final Setting<GpuUse> GPU = Setting.choice("spark.sluice.gpu", GpuUse.class, GpuUse.OFF, Locale.ROOT,
-      "Whether executors encode map output on a GPU too. The blocks are the same, byte for byte. off: no driver is "
-          + "looked for. auto: where there is a GPU, for batches for which no encoder thread is idle and it is faster "
-          + "than the thread that has them; both ways are measured when the executor starts and while it works, and "
-          + "without a GPU nothing changes. on: for all batches that it takes, before encoder threads get them, but "
+      "Whether executors encode map output on a GPU too, and sort the references of large sorts of rows there. Blocks "
+          + "and results are the same, byte for byte. off: no driver is looked for. auto: where there is a GPU, for "
+          + "batches for which no encoder thread is idle and it is faster than the thread that has them, and for sorts "
+          + "for which it is faster; both ways are measured when the executor starts and while it works, and without a "
+          + "GPU nothing changes. on: for all batches and sorts that it takes, before encoder threads get them, but "
           + "for a task's last one where files are written slowly, which an encoder thread encodes beside the commit; "
-          + "an executor that has no usable GPU logs a warning, counts it (gpu.unavailable) and encodes as with off. "
-          + "A GPU has to pass a self-test first; one that makes other bytes than the CPU, fails for good or does "
-          + "not answer within spark.sluice.gpu.timeout is not used (any more), with one warning. The device is "
-          + "the one that Spark's resource discovery gives the task (spark.executor.resource.gpu.amount), else "
-          + "the only one. The kernels were tested and measured on an H100; no application has run with them on a GPU "
-          + "yet.");
+          + "an executor that has no usable GPU logs a warning, counts it (gpu.unavailable) and encodes as with off. A "
+          + "GPU has to pass a self-test first; one that makes other bytes than the CPU, fails for good or does not "
+          + "answer within spark.sluice.gpu.timeout is not used (any more), with one warning. The device is the one "
+          + "that Spark's resource discovery gives the task (spark.executor.resource.gpu.amount), else the only one. "
+          + "The kernels were tested and measured on an H100; no application has run with them on a GPU yet.");
 
   public static final Setting<OptionalLong> GPU_MEMORY_LIMIT = Setting.bytesOrAuto(
       "spark.sluice.gpu.memory.limit", "192m", "1t",
@@ -248,7 +248,8 @@ public final class SluiceSettings {
       "Batches of fewer bytes are encoded by the CPU: copies and launches take longer than the work. As for "
           + "spark.sluice.writer.batchBytes, the bytes are those that rows fill in their pages, with 8 more for each "
           + "row. The default is the least that batches have with spark.sluice.writer.batchBytes=auto where there is "
-          + "memory for it; an executor whose batches are shorter logs a warning.");
+          + "memory for it; an executor whose batches are shorter logs a warning. Sorts of references to rows, of 16 "
+          + "bytes each, are the CPU's below it too.");
 
   public static final Setting<Long> GPU_TIMEOUT = Setting.millis("spark.sluice.gpu.timeout", "30s", "100ms", "1h",
       "How long the GPU may take for a step of a batch. After that the executor does not use it any more. Neither does "

@@ -14,9 +14,9 @@ import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 
 /**
- * The blocks on this host's disks, each looked up when its turn comes, and read by position from the committed
- * file, or taken from a copy of it that is nearer. A store that keeps blocks elsewhere (the fallback storage of a decommissioned executor)
- * is read through its stream. Not thread-safe.
+ * The blocks on this host's disks, each looked up when its turn comes, and read by position from the committed file, or
+ * taken from a copy of it that is nearer. A store that keeps blocks elsewhere (the fallback storage of a decommissioned
+ * executor) is read through its stream. Not thread-safe.
  */
 public final class LocalBlocks implements BlockInputs {
   private final Iterator<ShuffleBlock> blocks;

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 public final class ExecutorGpu implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorGpu.class);
 
-  /** What shows which of {@link NativeGpu#STATISTICS}; nothing in an executor decodes or sorts on a GPU yet. */
+  /** What shows which of {@link NativeGpu#STATISTICS}; nothing in an executor decodes on a GPU yet. */
   private static final Map<Counter, String> COUNTERS = new EnumMap<>(Counter.class);
 
   static {
@@ -37,6 +37,9 @@ public final class ExecutorGpu implements AutoCloseable {
     COUNTERS.put(Counter.GPU_FRAMES_BY_CPU, "frames_by_cpu");
     COUNTERS.put(Counter.GPU_PINNED_BYTES, "pinned_bytes");
     COUNTERS.put(Counter.GPU_UNPINNED_BYTES, "unpinned_bytes");
+    COUNTERS.put(Counter.GPU_SORTS, "sorts");
+    COUNTERS.put(Counter.GPU_SORTED_PAIRS, "sorted_pairs");
+    COUNTERS.put(Counter.GPU_SORT_NANOS, "sort_nanos");
     COUNTERS.put(Counter.GPU_TOO_SMALL, "too_small");
     COUNTERS.put(Counter.GPU_CPU_FASTER, "cpu_faster");
     COUNTERS.put(Counter.GPU_PAUSED, "paused");
@@ -218,6 +221,52 @@ public final class ExecutorGpu implements AutoCloseable {
       counters.increment(Counter.GPU_BUSY);
     }
     return result;
+  }
+
+  /** Pairs of fewer bytes are never the GPU's; while it is not open, none are. */
+  long leastBytes() {
+    Opened now = opened;
+    return now == null ? Long.MAX_VALUE : now.device().leastBytes();
+  }
+
+  /**
+   * Starts a sort of pairs on a thread that waits for the GPU; no other thread may, as for {@link #trySubmit}. Never
+   * throws.
+   *
+   * @return to be closed; null when the GPU would not sort the pairs now, or no such thread is idle. The reason is
+   *     counted
+   */
+  PairSort trySort(PairRange pairs) {
+    Opened now = opened;
+    try {
+      if (now == null || !now.device().wantsPairs(pairs)) {
+        return null;
+      }
+      PairSort sort = new PairSort(now.device(), pairs);
+      Future<Boolean> result = now.threads().trySubmit(sort);
+      if (result == null) {
+        sort.close();
+        counters.increment(Counter.GPU_BUSY);
+        return null;
+      }
+      sort.setResult(result);
+      return sort;
+    } catch (RuntimeException e) {
+      LOG.debug("The GPU does not sort a task's pairs", e);
+      return null;
+    }
+  }
+
+  /** Tells how long a task took to sort pairs itself. Never throws. */
+  void pairsSortedByTask(PairRange pairs, long nanos) {
+    Opened now = opened;
+    try {
+      if (now != null) {
+        now.device().pairsSortedByTask(pairs, nanos);
+      }
+    } catch (RuntimeException e) {
+      LOG.debug("It is not known how long a task has sorted", e);
+    }
   }
 
   /**

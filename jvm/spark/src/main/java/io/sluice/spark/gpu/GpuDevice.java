@@ -4,8 +4,9 @@ import java.io.File;
 import java.io.IOException;
 
 /**
- * A GPU that encodes batches. Executors use {@link NativeGpuDevice}; tests have one in this process. All methods may be
- * called from any thread, and none but {@link #keep}, {@link #readCopy} and {@link #close} waits for the GPU.
+ * A GPU that encodes batches and sorts pairs. Executors use {@link NativeGpuDevice}; tests have one in this process.
+ * All methods may be called from any thread, and none but {@link #keep}, {@link #readCopy}, {@link #sortPairs} and
+ * {@link #close} waits for the GPU.
  */
 interface GpuDevice {
   /** Opens one. */
@@ -77,6 +78,29 @@ interface GpuDevice {
    * @return false when it was closed
    */
   boolean encodeFor(long writer);
+
+  /** Batches and pairs of fewer bytes are never its. */
+  long leastBytes();
+
+  /** Whether pairs would be sorted by it now; if not, {@link #statistics} has the reason. */
+  boolean wantsPairs(PairRange pairs);
+
+  /** A handle by which {@link #sortPairs} may touch the memory of pairs, until {@link #endSort}. */
+  long beginSort();
+
+  /**
+   * Sorts pairs: those of the source stay as they are, the sorted ones are at the target. Waits for the GPU, and does
+   * not return if its driver does not.
+   *
+   * @return false if it did not, for whatever reason; the target's content means nothing then
+   */
+  boolean sortPairs(long sort, PairRange pairs);
+
+  /** Nothing touches the pairs of a sort any more when this has returned, whatever the GPU does. */
+  void endSort(long sort);
+
+  /** Tells how long a task took to sort pairs itself. */
+  void pairsSortedByTask(PairRange pairs, long nanos);
 
   /**
    * Fills in the counts of {@link io.sluice.nativebridge.NativeGpu#STATISTICS}.

@@ -17,10 +17,12 @@ final class NativeGpuDevice implements GpuDevice {
 
   private final long handle;
   private final long cacheLimitBytes;
+  private final long leastBytes;
 
-  private NativeGpuDevice(long handle, long cacheLimitBytes) {
+  private NativeGpuDevice(long handle, GpuSettings settings) {
     this.handle = handle;
-    this.cacheLimitBytes = cacheLimitBytes;
+    this.cacheLimitBytes = settings.cacheLimitBytes();
+    this.leastBytes = settings.minBatchBytes();
   }
 
   /**
@@ -35,7 +37,7 @@ final class NativeGpuDevice implements GpuDevice {
       return new NativeGpuDevice(NativeException.check(NativeGpu.open(library, address, kernels.folder(),
           settings.use() == GpuUse.ON, settings.memoryLimitBytes().orElse(0), settings.cacheLimitBytes(),
           settings.pinnedLimitBytes(), settings.pagesLimitBytes(), settings.minBatchBytes(), settings.timeoutMillis(),
-          blocks.codec().orElse(NativeCore.CODEC_NONE), blocks.level())), settings.cacheLimitBytes());
+          blocks.codec().orElse(NativeCore.CODEC_NONE), blocks.level())), settings);
     }
   }
 
@@ -100,6 +102,38 @@ final class NativeGpuDevice implements GpuDevice {
   @Override
   public boolean encodeFor(long writer) {
     return checkOrClosed(NativeGpu.encodeFor(handle, writer));
+  }
+
+  @Override
+  public long leastBytes() {
+    return leastBytes;
+  }
+
+  @Override
+  public boolean wantsPairs(PairRange pairs) {
+    return NativeGpu.wantsPairs(handle, pairs.count(), pairs.low(), pairs.high()) == 1;
+  }
+
+  @Override
+  public long beginSort() {
+    return NativeException.check(NativeGpu.beginSort());
+  }
+
+  @Override
+  public boolean sortPairs(long sort, PairRange pairs) {
+    int sorted = NativeGpu.sortPairs(handle, sort, pairs.array(), pairs.source(), pairs.target(), pairs.count(),
+        pairs.low(), pairs.high());
+    return sorted != NativeCore.STALE_HANDLE && NativeException.check(sorted) == 1;
+  }
+
+  @Override
+  public void endSort(long sort) {
+    NativeException.check(NativeGpu.endSort(sort));
+  }
+
+  @Override
+  public void pairsSortedByTask(PairRange pairs, long nanos) {
+    checkOrClosed(NativeGpu.pairsSortedByCpu(handle, pairs.count(), pairs.low(), pairs.high(), nanos));
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.sluice.spark.order;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.OrderGuesses;
+import io.sluice.spark.gpu.GpuPairSorter;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -42,6 +43,7 @@ public final class AggregateAndSort<K, V, C> {
   private final long residentBytes;
   private final Counters counters;
   private final OrderGuesses guesses;
+  private final GpuPairSorter gpu;
   private final Iterator<Product2<Object, UnsafeRow>> rows;
   private final RecordIterator<K, Object> records;
   private final BooleanSupplier insideTask;
@@ -59,6 +61,7 @@ public final class AggregateAndSort<K, V, C> {
     this.residentBytes = executor.settings().memory().sortBytes(executor.settings().cores().tasks());
     this.counters = counters;
     this.guesses = executor.orderGuesses();
+    this.gpu = GpuPairSorter.of(executor.gpu(), context);
     this.insideTask = insideTask;
     this.rows = rows;
     this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
@@ -132,9 +135,9 @@ public final class AggregateAndSort<K, V, C> {
             : "objects, because Sluice does not know its order",
         ordering.getClass().getName());
     if (order.isPresent()) {
-      return new RecordSorter<>(context, memory, residentBytes, order.get(), counters);
+      return new RecordSorter<>(context, memory, residentBytes, order.get(), counters, gpu);
     }
-    return guess.isPresent() ? new ProvenSorter<>(context, memory, residentBytes, ordering, guess.get(), counters,
+    return guess.isPresent() ? new ProvenSorter<>(context, memory, residentBytes, ordering, guess.get(), counters, gpu,
         () -> guesses.refuted(dependency.shuffleId())) : null;
   }
 

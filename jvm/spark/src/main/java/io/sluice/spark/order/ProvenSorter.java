@@ -1,5 +1,6 @@
 package io.sluice.spark.order;
 
+import io.sluice.spark.gpu.GpuPairSorter;
 import io.sluice.spark.memory.HeapQuota;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
@@ -54,6 +55,7 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   private final TaskContext context;
   private final Comparator<? super K> comparator;
   private final Counters counters;
+  private final GpuPairSorter gpu;
   private final Runnable onRefuted;
   private final OrderGuess guess;
   /** The order that was guessed before the comparator was asked: rows are inserted with its prefixes. */
@@ -76,15 +78,17 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   /**
    * @param residentBytes the most of the task's memory that rows may take
    * @param guess for keys like the first
+   * @param gpu sorts many references
    * @param onRefuted called when a run is refuted
    */
   ProvenSorter(TaskContext context, TaskMemory memory, long residentBytes, Comparator<? super K> comparator,
-      OrderGuess guess, Counters counters, Runnable onRefuted) {
+      OrderGuess guess, Counters counters, GpuPairSorter gpu, Runnable onRefuted) {
     this.context = context;
     this.comparator = comparator;
     this.guess = guess;
     this.likeliest = guess.guess().orElseThrow();
     this.counters = counters;
+    this.gpu = gpu;
     this.onRefuted = onRefuted;
     this.resident = new ResidentRows(memory, residentBytes, true);
     this.readers = new HeapQuota(context.taskMemoryManager());
@@ -136,7 +140,7 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
     // One run is open at a time.
     readers.release(readers.getUsed() - (spilled.isEmpty() ? 0 : bufferBytes + arrayBytes));
     if (resident.size() > 1) {
-      new ReferenceSort(context, resident, likeliest, resident.takeScratch()).sortByArrival(0, resident.size());
+      referenceSort(likeliest).sortByArrival(0, resident.size());
     }
     return new RunsInTurn<>(runs(() -> {}));
   }
@@ -181,9 +185,13 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
     return proven;
   }
 
+  private ReferenceSort referenceSort(OrderByParts order) {
+    return new ReferenceSort(context, resident, order, resident.takeScratch(), gpu);
+  }
+
   /** @param again whether the rows are no longer in the order in which they came, with their numbers */
   private boolean sortBy(OrderByParts order, boolean again) {
-    ReferenceSort sort = new ReferenceSort(context, resident, order, resident.takeScratch());
+    ReferenceSort sort = referenceSort(order);
     if (again) {
       sort.sortByArrival(0, resident.size());
     }

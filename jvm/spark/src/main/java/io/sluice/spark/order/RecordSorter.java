@@ -1,6 +1,7 @@
 package io.sluice.spark.order;
 
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.gpu.GpuPairSorter;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -30,13 +31,19 @@ final class RecordSorter<K, C> implements RowSorter<K, C> {
   private final TaskContext context;
   private final KeyOrder order;
   private final Counters counters;
+  private final GpuPairSorter gpu;
   private final ResidentRows resident;
   /** Null as long as all rows are resident. */
   private UnsafeExternalSorter spilling;
 
-  /** @param residentBytes the most of the task's memory that rows may take */
-  RecordSorter(TaskContext context, TaskMemory memory, long residentBytes, KeyOrder order, Counters counters) {
+  /**
+   * @param residentBytes the most of the task's memory that rows may take
+   * @param gpu sorts many references
+   */
+  RecordSorter(TaskContext context, TaskMemory memory, long residentBytes, KeyOrder order, Counters counters,
+      GpuPairSorter gpu) {
     this.counters = counters;
+    this.gpu = gpu;
     this.context = context;
     this.order = order;
     this.resident = new ResidentRows(memory, residentBytes, false);
@@ -87,7 +94,7 @@ final class RecordSorter<K, C> implements RowSorter<K, C> {
     if (spilling == null) {
       LongArray scratch = resident.takeScratch();
       if (scratch != null) {
-        new ReferenceSort(context, resident, order, scratch).sort();
+        new ReferenceSort(context, resident, order, scratch, gpu).sort();
         resident.freeScratch();
         context.taskMetrics().incPeakExecutionMemory(resident.peakBytes());
         return new ResidentRecords<>(resident);

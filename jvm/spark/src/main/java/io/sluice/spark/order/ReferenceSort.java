@@ -1,15 +1,16 @@
 package io.sluice.spark.order;
 
+import io.sluice.spark.gpu.GpuPairSorter;
 import io.sluice.spark.record.RowKey;
 import org.apache.spark.TaskContext;
 import org.apache.spark.unsafe.array.LongArray;
 import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 
 /**
- * Sorts the references to {@link ResidentRows}: by radix on the numbers, then within every run of equal numbers by the
- * numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by the numbers of the next bytes, and
- * keys that have the same by comparing them, as are runs that numbers cannot take further. Equal keys keep their order.
- * Stops when the task is killed, between runs. One thread.
+ * Sorts the references to {@link ResidentRows}: by radix on the numbers, many by a GPU where there is one, then within
+ * every run of equal numbers by the numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by
+ * the numbers of the next bytes, and keys that have the same by comparing them, as are runs that numbers cannot take
+ * further. Equal keys keep their order. Stops when the task is killed, between runs. One thread.
  */
 final class ReferenceSort {
   /** Runs up to this length are merge-sorted: a pass of the radix sort counts 256 values for each of 8 bytes. */
@@ -25,15 +26,20 @@ final class ReferenceSort {
   private final ResidentRows rows;
   private final KeyOrder order;
   private final LongArray scratch;
+  private final GpuPairSorter gpu;
   private final RowKey left = new RowKey();
   private final RowKey right = new RowKey();
 
-  /** @param scratch room for two times all references */
-  ReferenceSort(TaskContext context, ResidentRows rows, KeyOrder order, LongArray scratch) {
+  /**
+   * @param scratch room for two times all references
+   * @param gpu sorts many references
+   */
+  ReferenceSort(TaskContext context, ResidentRows rows, KeyOrder order, LongArray scratch, GpuPairSorter gpu) {
     this.context = context;
     this.rows = rows;
     this.order = order;
     this.scratch = scratch;
+    this.gpu = gpu;
   }
 
   /** Sorts all references, whose numbers are those of the first bytes; numbers are undefined afterwards. */
@@ -50,18 +56,25 @@ final class ReferenceSort {
     for (int i = from; i < until; i++) {
       rows.set(i, rows.address(i), ResidentRows.arrival(rows.address(i)));
     }
-    rows.copyReferences(from, count, scratch);
-    int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, ARRIVAL_LAST_BYTE, false, false);
+    radix(from, count, ARRIVAL_LAST_BYTE);
+  }
+
+  /** Sorts by bytes 0 to {@code lastByte} of the numbers: by the GPU, or else here. */
+  private void radix(int from, int count, int lastByte) {
+    int sorted = 0;
+    if (!gpu.sort(null, rows.reference(from), scratch.getBaseOffset(), count, 0, lastByte)) {
+      long begun = System.nanoTime();
+      rows.copyReferences(from, count, scratch);
+      sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, lastByte, false, false);
+      gpu.sortedByTask(count, 0, lastByte, System.nanoTime() - begun);
+    }
     rows.takeReferences(scratch, sorted, from, count);
   }
 
   /** @param depth which eight bytes of the keys are the prefix; all bytes before are equal */
   private void sort(int from, int until, int depth) {
     context.killTaskIfInterrupted();
-    int count = until - from;
-    rows.copyReferences(from, count, scratch);
-    int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, LAST_BYTE, false, false);
-    rows.takeReferences(scratch, sorted, from, count);
+    radix(from, until - from, LAST_BYTE);
     if (order.canSortFullyWithPrefix(depth)) {
       return;
     }

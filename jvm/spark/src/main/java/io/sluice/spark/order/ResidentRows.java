@@ -168,7 +168,8 @@ final class ResidentRows implements AutoCloseable {
     return peakBytes;
   }
 
-  private long reference(int index) {
+  /** Where the reference at {@code index} lies, off the heap. */
+  long reference(int index) {
     return references.address() + (long) index * REFERENCE_BYTES;
   }
 

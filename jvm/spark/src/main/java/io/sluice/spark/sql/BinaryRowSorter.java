@@ -1,11 +1,15 @@
 package io.sluice.spark.sql;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.SluiceShuffleManager;
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.gpu.ExecutorGpu;
+import io.sluice.spark.gpu.GpuPairSorter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -59,6 +63,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private final SeenValues seen;
   private final int mostRows;
   private final long mostBytes;
+  private final GpuPairSorter gpu;
   /** Whether rows without a value of the only column are kept before the others: Spark's radix sort does. */
   private final boolean nullsApart;
   private final List<MemoryBlock> pages = new ArrayList<>();
@@ -78,7 +83,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private boolean closed;
 
   private BinaryRowSorter(TaskContext context, RowOrder order, UnsafeProjection keys, int fields, boolean radixSort,
-      int mostRows, long mostBytes) {
+      int mostRows, long mostBytes, GpuPairSorter gpu) {
     super(context.taskMemoryManager(), context.taskMemoryManager().pageSizeBytes(),
         context.taskMemoryManager().getTungstenMemoryMode());
     this.context = context;
@@ -88,6 +93,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
     this.fields = fields;
     this.mostRows = mostRows;
     this.mostBytes = mostBytes;
+    this.gpu = gpu;
     this.nullsApart = radixSort && order.isOneNumber();
     this.firstPart = nullsApart ? new RowOrder.Part(0, 0, false) : order.first();
     this.seen = order.seenValues().orElse(null);
@@ -129,8 +135,21 @@ public final class BinaryRowSorter extends MemoryConsumer {
    */
   static BinaryRowSorter create(RowOrder order, UnsafeProjection keys, int fields, boolean radixSort, int mostRows,
       long mostBytes) {
-    return new BinaryRowSorter(
-        TaskContext.get(), order, keys, fields, radixSort, Math.min(mostRows, References.MOST), mostBytes);
+    return create(order, keys, fields, radixSort, mostRows, mostBytes, executorsGpu());
+  }
+
+  /** @param gpu sorts many references */
+  static BinaryRowSorter create(RowOrder order, UnsafeProjection keys, int fields, boolean radixSort, int mostRows,
+      long mostBytes, Optional<ExecutorGpu> gpu) {
+    TaskContext context = TaskContext.get();
+    return new BinaryRowSorter(context, order, keys, fields, radixSort, Math.min(mostRows, References.MOST), mostBytes,
+        GpuPairSorter.of(gpu, context));
+  }
+
+  /** Empty also as long as this process has not written or read a shuffle. */
+  private static Optional<ExecutorGpu> executorsGpu() {
+    return SparkEnv.get().shuffleManager() instanceof SluiceShuffleManager manager
+        ? manager.gpu() : Optional.empty();
   }
 
   /** Whether the user limits how many spilled runs are merged at once (from Spark 4.2 on): this sorter does not. */
@@ -278,7 +297,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private void sortReferences() {
     long start = System.nanoTime();
     if (references.size() - nulls > 1) {
-      RowReferenceSort sort = new RowReferenceSort(context, memory, order, references);
+      RowReferenceSort sort = new RowReferenceSort(context, memory, order, references, gpu);
       sort.sort(nulls, references.size(), firstPart, seen);
       comparedRows += sort.comparedRows();
     }

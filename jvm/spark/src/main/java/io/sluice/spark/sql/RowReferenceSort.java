@@ -1,5 +1,6 @@
 package io.sluice.spark.sql;
 
+import io.sluice.spark.gpu.GpuPairSorter;
 import io.sluice.spark.sql.RowOrder.Part;
 import java.util.Arrays;
 import org.apache.spark.TaskContext;
@@ -8,10 +9,10 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.array.LongArray;
 
 /**
- * Sorts references to rows by the numbers of one part of their order after the other: by radix, as many of the highest
- * bytes that differ as tell most rows apart, and again among those that they do not tell apart. Short runs of equal
- * bytes are sorted by comparing rows. Rows that are equal stay in the order in which they were. Allocates nothing of
- * size. Stops when the task is killed. One thread.
+ * Sorts references to rows by the numbers of one part of their order after the other: by radix (many of them by a GPU,
+ * where there is one that takes them), as many of the highest bytes that differ as tell most rows apart, and again
+ * among those that they do not tell apart. Short runs of equal bytes are sorted by comparing rows. Rows that are equal
+ * stay in the order in which they were. Allocates nothing of size. Stops when the task is killed. One thread.
  */
 final class RowReferenceSort {
   /** Up to this many references are sorted by insertion. */
@@ -33,6 +34,7 @@ final class RowReferenceSort {
   private final TaskMemoryManager memory;
   private RowOrder order;
   private final References references;
+  private final GpuPairSorter gpu;
   private final Object base;
   private final long start;
   /** Where the second half of the array is. */
@@ -42,7 +44,10 @@ final class RowReferenceSort {
   private long differing;
   private long comparedRows;
 
-  RowReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references) {
+  /** @param gpu sorts many references */
+  RowReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references,
+      GpuPairSorter gpu) {
+    this.gpu = gpu;
     this.context = context;
     this.memory = memory;
     this.order = order;
@@ -196,8 +201,22 @@ final class RowReferenceSort {
     }
   }
 
-  /** Sorts by bytes {@code low} to {@code high} of the numbers, the lowest byte first. */
+  /** Sorts by bytes {@code low} to {@code high} of the numbers: by the GPU, or else here. */
   private void radix(int from, int until, int low, int high) {
+    long source = start + (long) from * REFERENCE_BYTES;
+    long target = half + (long) from * REFERENCE_BYTES;
+    int count = until - from;
+    if (gpu.sort(base, source, target, count, low, high)) {
+      Platform.copyMemory(base, target, base, source, (long) count * REFERENCE_BYTES);
+      return;
+    }
+    long begun = System.nanoTime();
+    radixHere(from, until, low, high);
+    gpu.sortedByTask(count, low, high, System.nanoTime() - begun);
+  }
+
+  /** The lowest byte first. */
+  private void radixHere(int from, int until, int low, int high) {
     long source = start + (long) from * REFERENCE_BYTES;
     long target = half + (long) from * REFERENCE_BYTES;
     long bytes = (long) (until - from) * REFERENCE_BYTES;

@@ -30,7 +30,7 @@ class ExecutorGpuTest {
   private static final long LARGE = 4 << 20;
   /** What nothing in an executor does, and what is a gauge. */
   private static final List<String> UNCOUNTED =
-      List.of("decodes", "sorts", "codec_needed", "cache_bytes", "cache_copies");
+      List.of("decodes", "codec_needed", "cache_bytes", "cache_copies");
 
   private final Counters counters = new Counters();
   private final TestGpu device = new TestGpu(LARGE);
@@ -73,10 +73,13 @@ class ExecutorGpuTest {
     gpu.count();
     device.did("encoded_batches", 3);
     device.did("sorts", 9);
+    device.did("sorted_pairs", 90_000);
     gpu.count();
     gpu.count();
     assertEquals(5, counters.get(Counter.GPU_BATCHES));
     assertEquals(100, counters.get(Counter.GPU_ROW_BYTES));
+    assertEquals(9, counters.get(Counter.GPU_SORTS));
+    assertEquals(90_000, counters.get(Counter.GPU_SORTED_PAIRS));
     assertEquals(1, counters.get(Counter.GPU_TOO_LARGE));
     assertEquals(0, counters.get(Counter.GPU_LOST));
     device.did("busy", 4);

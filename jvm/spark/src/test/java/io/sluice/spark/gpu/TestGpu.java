@@ -7,8 +7,11 @@ import io.sluice.spark.Await;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counters;
 import java.io.File;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -16,8 +19,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 import org.apache.spark.unsafe.Platform;
 
-/** A GPU that does nothing, and has done what a test says. */
+/** A GPU that encodes nothing, has done what a test says, and sorts as a test says. */
 public final class TestGpu implements GpuDevice {
+  /** What it does with pairs. */
+  public enum Sorts {
+    /** It sorts them. */
+    ALL,
+    /** It declines at the end, when some pairs were written. */
+    NONE,
+    /** It fails. */
+    FAILS
+  }
+
   private final long leastBytes;
   private final long[] statistics = new long[NativeGpu.STATISTICS.size()];
   private final List<Long> writers = new CopyOnWriteArrayList<>();
@@ -35,6 +48,13 @@ public final class TestGpu implements GpuDevice {
   private volatile byte[] copy;
   private volatile CountDownLatch whileReading = new CountDownLatch(0);
   private final List<String> reads = new CopyOnWriteArrayList<>();
+  private volatile Sorts does = Sorts.ALL;
+  private volatile CountDownLatch whileSorting = new CountDownLatch(0);
+  private final AtomicInteger sortsBegun = new AtomicInteger();
+  /** Sorts that have not ended. */
+  private final Set<Long> openSorts = new HashSet<>();
+  private final List<Integer> sorts = new CopyOnWriteArrayList<>();
+  private final List<Integer> sortsByTasks = new CopyOnWriteArrayList<>();
 
   /** @param leastBytes smaller batches are not wanted */
   public TestGpu(long leastBytes) {
@@ -101,6 +121,34 @@ public final class TestGpu implements GpuDevice {
   /** What was read of its copies, in words. */
   List<String> reads() {
     return reads;
+  }
+
+  /** What it does with pairs from now on. */
+  public TestGpu sorting(Sorts now) {
+    does = now;
+    return this;
+  }
+
+  /** Pairs are read no sooner than this is down. */
+  void sortAfter(CountDownLatch latch) {
+    whileSorting = latch;
+  }
+
+  /** How many pairs it was to sort, each time. */
+  public List<Integer> sorts() {
+    return sorts;
+  }
+
+  /** How many pairs tasks have sorted, each time. */
+  public List<Integer> sortsByTasks() {
+    return sortsByTasks;
+  }
+
+  /** Sorts that have begun and not ended. */
+  int openSorts() {
+    synchronized (openSorts) {
+      return openSorts.size();
+    }
   }
 
   /** Map outputs come to it no sooner than this is down. */
@@ -218,6 +266,82 @@ public final class TestGpu implements GpuDevice {
     onWriter.accept(writer);
     writers.add(writer);
     return true;
+  }
+
+  @Override
+  public long leastBytes() {
+    return leastBytes;
+  }
+
+  @Override
+  public boolean wantsPairs(PairRange pairs) {
+    if (refusesStatistics) {
+      throw new IllegalStateException("a test");
+    }
+    return lost.isEmpty();
+  }
+
+  @Override
+  public long beginSort() {
+    long sort = sortsBegun.incrementAndGet();
+    synchronized (openSorts) {
+      openSorts.add(sort);
+    }
+    return sort;
+  }
+
+  @Override
+  public boolean sortPairs(long sort, PairRange pairs) {
+    sorts.add(pairs.count());
+    try {
+      assertTrue(whileSorting.await(60, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+    // As the native core does: the memory may be another's when the sort has ended.
+    synchronized (openSorts) {
+      if (!openSorts.contains(sort)) {
+        return false;
+      }
+      sort(pairs);
+    }
+    if (does == Sorts.FAILS) {
+      throw new IllegalStateException("a test");
+    }
+    return does == Sorts.ALL;
+  }
+
+  private void sort(PairRange pairs) {
+    Object base = pairs.array();
+    long source = base == null ? pairs.source() : Platform.LONG_ARRAY_OFFSET + pairs.source() * Long.BYTES;
+    long target = base == null ? pairs.target() : Platform.LONG_ARRAY_OFFSET + pairs.target() * Long.BYTES;
+    List<long[]> all = new ArrayList<>();
+    for (long at = source; at < source + PairRange.bytes(pairs.count()); at += PairRange.bytes(1)) {
+      all.add(new long[] {Platform.getLong(base, at), Platform.getLong(base, at + Long.BYTES)});
+    }
+    if (does == Sorts.ALL) {
+      int above = Long.SIZE - Byte.SIZE * (pairs.high() + 1);
+      int shift = above + Byte.SIZE * pairs.low();
+      all.sort((one, other) -> Long.compareUnsigned(one[1] << above >>> shift, other[1] << above >>> shift));
+    } else {
+      all.replaceAll(pair -> new long[] {-1, -1});
+    }
+    for (int i = 0; i < all.size(); i++) {
+      Platform.putLong(base, target + PairRange.bytes(i), all.get(i)[0]);
+      Platform.putLong(base, target + PairRange.bytes(i) + Long.BYTES, all.get(i)[1]);
+    }
+  }
+
+  @Override
+  public void endSort(long sort) {
+    synchronized (openSorts) {
+      assertTrue(openSorts.remove(sort));
+    }
+  }
+
+  @Override
+  public void pairsSortedByTask(PairRange pairs, long nanos) {
+    sortsByTasks.add(pairs.count());
   }
 
   @Override

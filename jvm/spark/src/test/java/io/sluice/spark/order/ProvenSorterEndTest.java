@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
+import io.sluice.spark.gpu.GpuPairSorter;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
@@ -97,7 +98,7 @@ class ProvenSorterEndTest {
       key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
       if (sorter == null) {
         sorter = new ProvenSorter<>(context, spark.manager().executorState().memory().of(context), ROOM_FOR_A_PART,
-            order, OrderGuess.of(key).orElseThrow(), new Counters(), () -> {});
+            order, OrderGuess.of(key).orElseThrow(), new Counters(), GpuPairSorter.NONE, () -> {});
       }
       assertTrue(sorter.insert(row, key));
       onInsert.accept(i);

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.spark.InAll;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
+import io.sluice.spark.gpu.GpuPairSorter;
 import io.sluice.spark.memory.HeapQuota;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
@@ -112,7 +113,8 @@ class ProvenSorterTest {
       key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
       if (sorter == null) {
         sorter = new ProvenSorter<>(
-            context, memory, residentBytes, counting, OrderGuess.of(key).orElseThrow(), counters, () -> {});
+            context, memory, residentBytes, counting, OrderGuess.of(key).orElseThrow(), counters, GpuPairSorter.NONE,
+            () -> {});
       }
       all = sorter.insert(row, key);
     }

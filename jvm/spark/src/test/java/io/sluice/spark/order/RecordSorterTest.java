@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.primitives.UnsignedBytes;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.conf.GpuUse;
+import io.sluice.spark.gpu.ExecutorGpu;
+import io.sluice.spark.gpu.GpuPairSorter;
+import io.sluice.spark.gpu.TestGpu;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
@@ -18,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.function.Function;
 import java.util.function.IntFunction;
@@ -41,6 +46,8 @@ class RecordSorterTest {
   private static final int NO_ROOM_FOR_ROWS = 600_000;
   private static final int NO_ROOM_TO_SORT = 2_400_000;
   private static LocalSpark spark;
+  /** That of the sorters; null for none. */
+  private static ExecutorGpu gpu;
 
   @BeforeAll
   static void start() {
@@ -75,7 +82,7 @@ class RecordSorterTest {
           key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
           if (sorter == null) {
             sorter = new RecordSorter<>(context, memory, residentBytes, KeyOrders.of(ordering, key).orElseThrow(),
-                new Counters());
+                new Counters(), GpuPairSorter.of(Optional.ofNullable(gpu), context));
           }
           assertTrue(sorter.insert(row, key));
         }
@@ -115,6 +122,27 @@ class RecordSorterTest {
 
   private static int mixed(int n) {
     return new Random(n).nextInt();
+  }
+
+  /** Many equal numbers, so that runs are sorted by the next bytes too: by the GPU those that are large enough. */
+  @Test
+  void aGpuSortsWhatItTakes() {
+    Case<String> texts = new Case<>(n -> "prefix-" + Math.floorMod(mixed(n / 3), 5) + "-behind it " + mixed(n / 3),
+        Comparator.<String>naturalOrder());
+    for (TestGpu.Sorts does : TestGpu.Sorts.values()) {
+      TestGpu device = new TestGpu(1000 * 16).sorting(does);
+      gpu = device.open(GpuUse.ON, new Counters());
+      try {
+        assertSorts(texts);
+        List<Integer> counts = device.sorts();
+        assertTrue(counts.get(0) == ROWS && counts.size() > 1, counts::toString);
+        assertTrue(counts.stream().allMatch(count -> count >= 1000), counts::toString);
+        assertEquals(does == TestGpu.Sorts.ALL ? 0 : counts.size(), device.sortsByTasks().size());
+      } finally {
+        gpu.close();
+        gpu = null;
+      }
+    }
   }
 
   @Test
