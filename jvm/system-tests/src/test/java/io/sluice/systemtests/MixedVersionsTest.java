@@ -91,6 +91,7 @@ class MixedVersionsTest {
     return ids.get(0);
   }
 
+  @InAll
   @Test
   void executorsOfOtherVersionsJoinARunningApplication() throws IOException {
     Path sameClasses = JarCopy.withOtherVersion(folder.resolve("same-classes.jar"));

@@ -53,6 +53,7 @@ class SpeculationTest {
    * UCX cannot be opened.
    */
   @Nested
+  @InAll
   @Tag("once")
   class OneSided extends OneSidedSpeculation {
     @BeforeAll
