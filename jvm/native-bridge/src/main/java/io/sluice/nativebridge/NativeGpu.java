@@ -29,7 +29,8 @@ public final class NativeGpu {
   /** The names of the values of {@link #statistics}, in their order: the native library must have the same. */
   public static final List<String> STATISTICS = List.of(
       "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "pinned_bytes", "unpinned_bytes", "decodes",
-      "sorts", "sorted_pairs", "sort_nanos", "lanes_refused", "too_small", "cpu_faster", "paused", "busy", "too_large", "checks_failed",
+      "sorts", "sorted_pairs", "sort_nanos", "lanes_refused", "too_small", "cpu_faster", "paused", "busy",
+      "too_large", "checks_failed",
       "wrong_results", "codec_needed", "no_memory", "not_taken", "device_failed", "device_lost",
       "cache_bytes", "cache_copies", "cache_kept", "cache_kept_bytes", "cache_hits", "cache_hit_bytes", "cache_misses",
       "cache_evictions", "cache_pressure_drops", "cache_forgotten", "cache_refused_by_limit",
