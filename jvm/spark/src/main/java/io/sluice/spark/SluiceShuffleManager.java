@@ -618,11 +618,6 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return nativeLibrary;
   }
 
-  /** The GPU of this process; empty when none is to be used, and until the first shuffle is written or read here. */
-  public Optional<ExecutorGpu> gpu() {
-    return startedExecutorState().flatMap(ExecutorState::gpu);
-  }
-
   /** How many shuffles were left to Spark for {@code reason}; on the driver. */
   long fallbacks(FallbackReason reason) {
     return fallbacks.get(reason).sum();

@@ -14,8 +14,10 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -70,6 +72,8 @@ public final class ExecutorGpu implements AutoCloseable {
   /** Longer than a driver takes that compiles the kernels and waits for others' work: it does not answer then. */
   private static final Duration START_LIMIT = Duration.ofMinutes(10);
 
+  private static final AtomicReference<ExecutorGpu> OF_PROCESS = new AtomicReference<>();
+
   private final GpuUse use;
   private final Counters counters;
   private final Thread starter;
@@ -111,7 +115,14 @@ public final class ExecutorGpu implements AutoCloseable {
    * @param address of the device, as Spark's resource discovery gives it; empty: the only one
    */
   public static ExecutorGpu start(GpuSettings settings, BlockSettings blocks, String address, Counters counters) {
-    return new ExecutorGpu(settings.use(), () -> NativeGpuDevice.open(settings, blocks, address), counters);
+    ExecutorGpu gpu = new ExecutorGpu(settings.use(), () -> NativeGpuDevice.open(settings, blocks, address), counters);
+    OF_PROCESS.set(gpu);
+    return gpu;
+  }
+
+  /** The one of this process; empty when none is to be used, and until the first shuffle is written or read here. */
+  public static Optional<ExecutorGpu> ofProcess() {
+    return Optional.ofNullable(OF_PROCESS.get());
   }
 
   private void open(GpuDevice.Opener opener) {
@@ -444,6 +455,7 @@ public final class ExecutorGpu implements AutoCloseable {
   /** Gives the GPU back; encodes that wait for it end first, and what they do is not counted. Twice is fine. */
   @Override
   public void close() {
+    OF_PROCESS.compareAndSet(this, null);
     count();
     Opened now;
     synchronized (this) {

@@ -1,7 +1,6 @@
 package io.sluice.spark.sql;
 
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.SluiceShuffleManager;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.gpu.GpuPairSorter;
@@ -135,7 +134,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
    */
   static BinaryRowSorter create(RowOrder order, UnsafeProjection keys, int fields, boolean radixSort, int mostRows,
       long mostBytes) {
-    return create(order, keys, fields, radixSort, mostRows, mostBytes, executorsGpu());
+    return create(order, keys, fields, radixSort, mostRows, mostBytes, ExecutorGpu.ofProcess());
   }
 
   /** @param gpu sorts many references */
@@ -144,12 +143,6 @@ public final class BinaryRowSorter extends MemoryConsumer {
     TaskContext context = TaskContext.get();
     return new BinaryRowSorter(context, order, keys, fields, radixSort, Math.min(mostRows, References.MOST), mostBytes,
         GpuPairSorter.of(gpu, context));
-  }
-
-  /** Empty also as long as this process has not written or read a shuffle. */
-  private static Optional<ExecutorGpu> executorsGpu() {
-    return SparkEnv.get().shuffleManager() instanceof SluiceShuffleManager manager
-        ? manager.gpu() : Optional.empty();
   }
 
   /** Whether the user limits how many spilled runs are merged at once (from Spark 4.2 on): this sorter does not. */
