@@ -115,8 +115,8 @@ public final class MigrationReference {
       `io.sluice.spark.SluicePlugin` is added to `spark.plugins`; other plugins stay in the list. RAPIDS' SQL plugin
       (`com.nvidia.spark.SQLPlugin`) may stay: it runs operators on GPUs, and without RAPIDS' own shuffle manager it
       copies shuffled batches to host memory and hands them, with its own serializer, to the manager that is set. That
-      was tried with a look-alike of the serializer, not with RAPIDS itself ([beside RAPIDS](gpu.md#beside-rapids)). If only
-      the shuffle was wanted of RAPIDS, remove the plugin and its jar.
+      was tried with a look-alike of the serializer, not with RAPIDS itself ([beside RAPIDS](gpu.md#beside-rapids)).
+      If only the shuffle was wanted of RAPIDS, remove the plugin and its jar.
 
       Settings of a predecessor whose manager is not the one in the file had no effect, and become comments.
 
