@@ -52,6 +52,7 @@ class ExecutorLossTest {
     assertSurvives(data, events().select("id", "k", "name"));
   }
 
+  @InAll
   @Test
   @Tag("once")
   void executorLostWhileSortedRowsAreRead() {

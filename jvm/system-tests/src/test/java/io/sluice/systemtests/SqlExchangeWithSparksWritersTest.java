@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 /** Spark's own writers get the pairs of partition and row that Spark makes, from Sluice's inputs of exchanges too. */
 @Tag("once")
 class SqlExchangeWithSparksWritersTest {
+  @InAll
   @Test
   void rowsAreInStocksPartitions() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "stock has no such node");

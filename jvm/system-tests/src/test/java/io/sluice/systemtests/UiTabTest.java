@@ -71,6 +71,7 @@ class UiTabTest {
    * A log of a later version, which has an event and fields that this one does not know, and of an earlier one, which
    * lacks some: the tab shows the rest, and Spark's own pages are as ever.
    */
+  @InAll
   @Test
   @Tag("once")
   void logsOfOtherVersionsAreShownAsFarAsTheyAreUnderstood() throws Exception {

@@ -18,7 +18,7 @@ object CoreSuites {
   @RepeatedOverOtherTransport
   final class NettyEpoll extends ShuffleNettyEpollSuite with SetsManagerUnderTest
 
-  final class Sort extends SortShuffleSuite with SetsManagerUnderTest
+  @InAllSuites final class Sort extends SortShuffleSuite with SetsManagerUnderTest
   final class Dependency extends ShuffleDependencySuite with SetsManagerUnderTest
   final class HostLocal extends HostLocalShuffleReadingSuite with OnManagerUnderTest
   final class DriverComponents extends ShuffleDriverComponentsSuite with OnManagerUnderTest

@@ -46,7 +46,7 @@ object SqlSuites {
   @InAllSuites final class CoalesceShufflePartitions extends CoalesceShufflePartitionsSuite with OnManagerUnderTest
   @InAllSuites final class DataFrameWindowFunctions extends DataFrameWindowFunctionsSuite with OnManagerUnderTest
   @InAllSuites final class DataFrameWindowFrames extends DataFrameWindowFramesSuite with OnManagerUnderTest
-  final class SqlMetrics extends SQLMetricsSuite with OnManagerUnderTest
+  @InAllSuites final class SqlMetrics extends SQLMetricsSuite with OnManagerUnderTest
 
   // Plans with sorts in them, which the plugin replaces.
   @InAllSuites final class RemoveRedundantSorts extends RemoveRedundantSortsSuite with OnManagerUnderTest
