@@ -241,6 +241,7 @@ impl<W: Wire> Agent<W> {
         let (budget, refusals) = (locator.regions().budget(), locator.refusals());
         let (pinned, pinned_bytes) = locator.regions().in_use();
         let waits = self.reader.waits();
+        let (told, told_too_much) = self.reader.told();
         let (regions, bytes) = (budget.regions(), budget.bytes());
         let (filesystems, copies) = (locator.regions().filesystems(), locator.regions().copies());
         let failed_registrations = filesystems.failures() + self.wire.failed_registrations();
@@ -265,6 +266,8 @@ impl<W: Wire> Agent<W> {
             (Statistic::ReceiveWaits, waits.waits),
             (Statistic::ReceiveWaitNanos, u64::try_from(waits.time.as_nanos()).unwrap_or(u64::MAX)),
             (Statistic::ReceiveGivenUp, waits.given_up),
+            (Statistic::ToldBytes, told as u64),
+            (Statistic::ToldTooMuch, told_too_much),
         ];
         numbers.into_iter().for_each(|(statistic, value)| statistics.set(statistic, value));
     }

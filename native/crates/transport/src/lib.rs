@@ -62,6 +62,7 @@ mod sample;
 mod shared;
 mod statistics;
 mod tags;
+mod told;
 mod transport;
 mod wire;
 

@@ -67,6 +67,8 @@ suite! {
     a_greeting_alone_keeps_no_connection
     an_owner_that_answers_twice_is_disconnected_and_no_memory_is_lost
     a_lost_answer_is_detected_by_the_next_answer
+    an_owner_that_tells_of_too_much_is_disconnected_and_bounded_memory_is_kept
+    an_owner_whose_key_is_too_long_is_disconnected
     an_owner_whose_sample_reads_wrong_gets_no_question
     an_owner_whose_sample_cannot_be_read_gets_no_question
     a_sample_on_the_owners_gpu_decides_what_is_read_from_there

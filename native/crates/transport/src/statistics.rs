@@ -85,6 +85,10 @@ statistics! {
     DevicesReadable = "devicesReadable",
     /// Those over which it did not, or could not be read: blocks of such owners are read from their host's memory.
     DevicesUnreadable = "devicesUnreadable",
+    /// Bytes that are kept of what owners have told: keys of their memory, and where blocks are.
+    ToldBytes = "toldBytes",
+    /// Connections that were ended because their owners told of more than may be kept, or of what is no key.
+    ToldTooMuch = "toldTooMuch",
 }
 
 /// The numbers.

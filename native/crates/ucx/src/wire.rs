@@ -52,7 +52,7 @@ use self::destinations::Destinations;
 use self::endpoints::{Endpoints, PADDING};
 use self::event_fd::EventFd;
 use self::inbox::Inbox;
-use self::keys::{KeyCache, KeyId};
+use self::keys::{KeyCache, KeyId, KeyLimits};
 use self::memory::{Memory, has_rdma_device};
 use self::requests::{End, Requests};
 use self::status::{check, error};
@@ -78,9 +78,10 @@ mod send_tests;
 
 /// Calls of UCX's progress before the wire looks at what they brought.
 const PROGRESS_CALLS: usize = 32;
-/// Unpacked remote keys of all endpoints together. One is some 300 bytes, so these are 20 MB; a mapped range of a map
-/// output (4 MiB) has one, so they stand for 256 GiB of other executors' map outputs.
-const MAX_KEYS: usize = 65_536;
+/// Unpacked remote keys. With their packed forms of 100 bytes, 65,536 are 31 MiB; a mapped range of a map output (4
+/// MiB) has one, so they stand for 256 GiB of other executors' map outputs. A peer maps 16,384 ranges by default, whose
+/// keys are kept as long as they have no more than 350 bytes each.
+const KEY_LIMITS: KeyLimits = KeyLimits { keys: 65_536, bytes: 64 << 20, endpoint_bytes: 16 << 20 };
 
 /// What a wire is for, beside messages and reads of host memory.
 #[derive(Default)]
@@ -148,7 +149,7 @@ impl UcxWire {
         let wakeup = Arc::new(EventFd::new()?);
         let inbox: Rc<Inbox> = Rc::default();
         let worker = Worker::new(ucx, Rc::clone(&inbox), machine)?;
-        let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
+        let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(KEY_LIMITS));
         let (waker, has_rdma_device) = (Arc::clone(&wakeup), machine.has_rdma_device);
         let registrar = received.filter(|_| has_rdma_device).map(|it| Registrar::new(it, move || waker.wake()));
         let destinations = Destinations::new(registrar);

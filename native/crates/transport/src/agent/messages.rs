@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::{Agent, PeerNews, split_address};
 use crate::completions::Failure;
-use crate::message::{Body, InstanceId, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
+use crate::message::{Body, InstanceId, MAX_MESSAGE_BYTES, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
 use crate::owner::Answer;
 use crate::proof::{Unproven, greeting_of};
 use crate::reader::Outgoing;
@@ -87,8 +87,12 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// A message's bytes. Those of a tagged one are read further only if the tag is right.
+    /// A message's bytes. Those of a tagged one are read further only if the tag is right, and none of one that is
+    /// longer than any honest one.
     fn received(&mut self, bytes: &[u8], now: Instant) {
+        if bytes.len() > MAX_MESSAGE_BYTES {
+            return self.malformed(bytes);
+        }
         let tagged = Message::tag_of(bytes);
         if let Ok((sender, Some(tag))) = tagged {
             match self.tags.judge(sender, &tag, bytes) {
@@ -133,10 +137,12 @@ impl<W: Wire> Agent<W> {
                 Err(Unproven) => self.unproven(),
             },
             Body::Sample { on_device: false, address, content, key } => {
-                self.reader.sample(&mut self.wire, sender, address, content, &key, now);
+                let told = self.reader.sample(&mut self.wire, sender, address, content, &key, now);
+                told.err().into_iter().for_each(|broken| self.give_up(broken));
             }
             Body::Sample { on_device: true, address, content, key } => {
-                self.reader.device_sample(&mut self.wire, sender, address, content, key);
+                let told = self.reader.device_sample(&mut self.wire, sender, address, content, key);
+                told.err().into_iter().for_each(|broken| self.give_up(broken));
             }
             Body::Locate { batch, done, blocks } => {
                 self.owner.done(&mut self.wire, sender, &done);

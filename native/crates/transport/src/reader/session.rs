@@ -1,9 +1,11 @@
 //! One connection as its reader sees it: the handshake, then questions and their answers.
 
 use std::collections::{HashSet, VecDeque};
+use std::rc::Rc;
 
 use crate::message::{Body, InstanceId, Nonce, Proof, SAMPLE_BYTES, VERSION};
 use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, greeting_nonce};
+use crate::told::Told;
 use crate::wire::{Endpoint, Opened};
 
 /// The caller's number for a peer.
@@ -76,14 +78,16 @@ pub(super) struct Session {
     /// answered none.
     retrying: bool,
     device: DeviceReads,
+    /// What is kept of what the owner has told.
+    pub(super) told: Rc<Told>,
 }
 
 impl Session {
-    pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint) -> Self {
+    pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint, told: Rc<Told>) -> Self {
         let (unasked, asked, open, retrying) = Default::default();
         let nonce = greeting_nonce(id.0);
         let device = DeviceReads::Unknown;
-        Self { id, owner, endpoint, nonce, stage: Stage::Greeted, unasked, asked, open, retrying, device }
+        Self { id, owner, endpoint, nonce, stage: Stage::Greeted, unasked, asked, open, retrying, device, told }
     }
 
     /// The first message.

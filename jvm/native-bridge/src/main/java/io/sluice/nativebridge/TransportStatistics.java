@@ -40,6 +40,8 @@ import java.util.List;
  * @param receiveGivenUp blocks that were left to Netty because there was no memory for them in time
  * @param devicesReadable connections over which a sample in the memory of the other side's GPU came as it was
  * @param devicesUnreadable those over which it did not, or could not be read
+ * @param toldBytes bytes that are kept of what owners have told: keys of their memory, and where blocks are
+ * @param toldTooMuch connections that were ended because their owners told of more than may be kept
  */
 public record TransportStatistics(
     long mappedRegions,
@@ -72,7 +74,9 @@ public record TransportStatistics(
     long receiveWaitNanos,
     long receiveGivenUp,
     long devicesReadable,
-    long devicesUnreadable) {
+    long devicesUnreadable,
+    long toldBytes,
+    long toldTooMuch) {
 
   /** The names of the components, in their order: the native library must have the same. */
   static final List<String> NAMES = List.of(
@@ -81,7 +85,8 @@ public record TransportStatistics(
       "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
       "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused",
-      "receiveWaits", "receiveWaitNanos", "receiveGivenUp", "devicesReadable", "devicesUnreadable");
+      "receiveWaits", "receiveWaitNanos", "receiveGivenUp", "devicesReadable", "devicesUnreadable",
+      "toldBytes", "toldTooMuch");
 
   static TransportStatistics of(long[] numbers) {
     int i = 0;
@@ -91,7 +96,8 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**
