@@ -40,6 +40,7 @@ mod completions;
 #[doc(hidden)]
 pub mod crowd;
 mod disk;
+mod effort;
 mod filesystems;
 #[doc(hidden)]
 pub mod fuzzing;

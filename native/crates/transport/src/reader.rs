@@ -37,6 +37,9 @@ use crate::wire::{Get, Opened, Wire, WireError};
 /// The part of the timeout for which a block waits for memory at most before it is fetched in another way: 2 s as a
 /// rule.
 const MEMORY_PATIENCE: u32 = 10;
+/// The part of the timeout within which a connection must have failed after it was asked over, for its questions to be
+/// asked again over another one: 2 s as a rule.
+const FAILED_AT_ONCE: u32 = 10;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
 
@@ -180,18 +183,18 @@ impl Reader {
             session.add(self.last);
         }
         self.settle(peer);
-        self.ask(peer)
+        self.ask(peer, now)
     }
 
     /// The questions that may be asked now. None over a connection that waits for memory: what an answer tells of stays
     /// registered at its owner until it has been read.
-    fn ask(&mut self, peer: PeerNumber) -> Vec<Outgoing> {
+    fn ask(&mut self, peer: PeerNumber, now: Instant) -> Vec<Outgoing> {
         let schedule = &self.schedule;
         let may_ask = |session: &&mut Session| session.is_ready() && !schedule.is_waiting(session.id);
         let Some(session) = self.sessions.get_mut(&peer).filter(may_ask) else {
             return Vec::new();
         };
-        let (owner, unasked) = (session.owner.instance, session.ask());
+        let (owner, unasked) = (session.owner.instance, session.ask(now));
         let mut done = if unasked.is_empty() { Vec::new() } else { self.batches.take_done_of(owner, MAX_DONE) };
         let ask = |batch: u64| {
             let blocks = self.batches.blocks(batch)?;
@@ -332,7 +335,7 @@ impl Reader {
                 self.watch.heard(peer, now);
                 self.settle(peer);
                 self.test_device(wire, peer);
-                return Some(Ok(Tested { ready: Some(peer), device: None, messages: self.ask(peer) }));
+                return Some(Ok(Tested { ready: Some(peer), device: None, messages: self.ask(peer, now) }));
             }
             Ok(()) => "the self-test read other bytes than it has".to_string(),
             Err(error) => format!("the self-test could not read it: {error}"),
@@ -385,7 +388,7 @@ impl Reader {
     pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W, now: Instant) -> Vec<Outgoing> {
         let Turn { over, resumed } = self.schedule.begin(wire, &mut self.batches, &mut self.last, now);
         over.into_iter().for_each(|batch| self.finish(batch));
-        resumed.into_iter().flat_map(|peer| self.ask(peer)).collect()
+        resumed.into_iter().flat_map(|peer| self.ask(peer, now)).collect()
     }
 
     /// A read has ended.
@@ -428,6 +431,15 @@ impl Reader {
         session.is_none_or(|session| !session.expects())
     }
 
+    /// Whether a connection to an owner that has ended now counts as one that was closed because it was idle
+    /// ([`Reader::set_idle`]): nothing is under way over it but questions that were asked a moment ago. False if the
+    /// process is no peer.
+    pub(crate) fn may_connect_again(&self, owner: InstanceId, now: Instant) -> bool {
+        let session = self.peer_of(owner).and_then(|peer| self.sessions.get(&peer));
+        let patience = self.watch.timeout / FAILED_AT_ONCE;
+        session.is_some_and(|session| session.may_ask_elsewhere(patience, now))
+    }
+
     /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something
     /// in this very moment, those batches are given back, to be asked for again ([`Reader::retry`]).
     pub(crate) fn set_idle(&mut self, owner: InstanceId) -> Option<(PeerNumber, Vec<u64>)> {
@@ -461,7 +473,7 @@ impl Reader {
             self.watch.expect(peer, now);
         }
         session.retry(batches);
-        self.ask(peer)
+        self.ask(peer, now)
     }
 
     /// Gives a peer up: its blocks end now, its leases when no read is under way.

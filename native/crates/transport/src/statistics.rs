@@ -73,6 +73,9 @@ statistics! {
     ConnectionsOpened = "connectionsOpened",
     /// Those of them that were closed because nothing passed over them, or to make room for others.
     ConnectionsClosedIdle = "connectionsClosedIdle",
+    /// Those of them that were lost while nothing, or only a question of a moment ago, was under way: the next fetch
+    /// opens another one.
+    ConnectionsLostIdle = "connectionsLostIdle",
     /// Times that there was no room for another one.
     ConnectionsRefused = "connectionsRefused",
     /// Times that a connection's blocks had to wait for memory to be received into.

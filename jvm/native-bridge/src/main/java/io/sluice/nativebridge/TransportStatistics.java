@@ -34,6 +34,8 @@ import java.util.List;
  * @param connectionsOpened connections that were opened
  * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for
  * others
+ * @param connectionsLostIdle those of them that were lost while nothing, or only a question of a moment ago, was
+ * under way
  * @param connectionsRefused times that there was no room for another one
  * @param receiveWaits times that a connection's blocks had to wait for memory to be received into
  * @param receiveWaitNanos how long they have waited, all together, in nanoseconds, those that wait now included
@@ -69,6 +71,7 @@ public record TransportStatistics(
     long connections,
     long connectionsOpened,
     long connectionsClosedIdle,
+    long connectionsLostIdle,
     long connectionsRefused,
     long receiveWaits,
     long receiveWaitNanos,
@@ -84,7 +87,7 @@ public record TransportStatistics(
       "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
       "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
-      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused",
+      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsLostIdle", "connectionsRefused",
       "receiveWaits", "receiveWaitNanos", "receiveGivenUp", "devicesReadable", "devicesUnreadable",
       "toldBytes", "toldTooMuch");
 
@@ -97,7 +100,7 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

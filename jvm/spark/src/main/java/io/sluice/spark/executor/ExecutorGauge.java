@@ -116,6 +116,10 @@ public enum ExecutorGauge {
   CONNECTIONS_CLOSED_IDLE("transport.connectionsClosedIdle", Unit.COUNT,
       "of those, closed because nothing passed over them, or to make room for others",
       transport(TransportStatistics::connectionsClosedIdle)),
+  CONNECTIONS_LOST_IDLE("transport.connectionsLostIdle", Unit.COUNT,
+      "connections that were lost while nothing, or only a question of a moment ago, was under way: the next fetch "
+          + "opens another one",
+      transport(TransportStatistics::connectionsLostIdle)),
   CONNECTIONS_REFUSED("transport.connectionsRefused", Unit.COUNT, "times that there was no room for another connection",
       transport(TransportStatistics::connectionsRefused)),
   RECEIVE_WAITS("transport.receiveWaits", Unit.COUNT,
