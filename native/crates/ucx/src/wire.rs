@@ -57,6 +57,7 @@ use self::memory::{Memory, has_rdma_device};
 use self::requests::{End, Requests};
 use self::status::{check, error};
 use self::worker::{AM_ID, Worker};
+use crate::environment::selection;
 use crate::library::{Machine, Ucx};
 use crate::sys;
 
@@ -143,6 +144,24 @@ impl UcxWire {
     /// Whether memory of GPUs can be registered and read to, as far as is known without doing it.
     pub fn has_device_memory(&self) -> bool {
         self.worker.check_kind(MemoryKind::Device(0)).is_ok()
+    }
+
+    /// Whether UCX can connect to other processes at all, by connecting to this one: with `UCX_NET_DEVICES` naming no
+    /// interface of this machine, say, it starts, has shared memory only, and would fail at each peer.
+    ///
+    /// # Errors
+    /// It has no transport that reaches a process and reports its end.
+    pub fn check_reach(&mut self) -> Result<(), WireError> {
+        let own = self.worker.address().to_vec();
+        let opened = self.open(&own).map_err(|WireError(why)| {
+            let set = selection();
+            WireError(format!(
+                "UCX has nothing here that connects to other processes and reports when they end ({why}){set}: a \
+                 network interface or RDMA device must be up, and UCX must be allowed to use it"
+            ))
+        })?;
+        self.close(opened.endpoint);
+        Ok(())
     }
 
     fn make(ucx: Arc<Ucx>, received: Option<Arc<RegistrableProvider>>, machine: Machine) -> Result<Self, WireError> {
