@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
-use self::messages::{Greeter, MalformedSenders};
+use self::messages::{Greeters, MalformedSenders};
 use crate::completions::Failure;
 use crate::disk::{DISK_THREADS, Disk, DiskThreads, MAX_DISK_JOBS};
+use crate::effort::Effort;
 use crate::links::{Links, Openings};
 use crate::locator::Locator;
 use crate::message::InstanceId;
@@ -45,6 +46,8 @@ pub(crate) struct Agent<W: Wire> {
     tags: Tags,
     connection_idle: Duration,
     events: Vec<Event>,
+    /// What has arrived and was not taken up, in its order.
+    arrived: VecDeque<Event>,
     checked: Option<Instant>,
     turns: u64,
     malformed: MalformedSenders,
@@ -52,10 +55,10 @@ pub(crate) struct Agent<W: Wire> {
     news: Vec<PeerNews>,
     /// Commands of callers that are still to be carried out, in their order.
     commands: VecDeque<Command>,
-    /// What this turn may still open.
+    /// What this turn has opened.
     openings: Openings,
-    /// Readers that have greeted and for which no turn could open a connection yet, in their order; each once.
-    greeters: VecDeque<Greeter>,
+    /// Readers that have greeted and for which no turn could open a connection yet.
+    greeters: Greeters,
     refusals: Refusals,
     /// Whether a greeting with a wrong proof has been logged.
     wrong_proof_told: bool,
@@ -109,9 +112,8 @@ impl<W: Wire> Agent<W> {
         let reader = Reader::new(instance, address.clone(), secret, arena, completions, options);
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
-        let (events, checked, turns, malformed, refusals, wrong_proof_told) = Default::default();
-        let (news, commands, openings, greeters) =
-            (Vec::new(), VecDeque::new(), Openings::of_a_turn(), VecDeque::new());
+        let (events, arrived, checked, turns, malformed, refusals, wrong_proof_told) = Default::default();
+        let (news, commands, openings, greeters) = Default::default();
         Ok(Self {
             wire,
             shared,
@@ -123,6 +125,7 @@ impl<W: Wire> Agent<W> {
             tags: Tags::default(),
             connection_idle,
             events,
+            arrived,
             checked,
             turns,
             malformed,
@@ -159,20 +162,19 @@ impl<W: Wire> Agent<W> {
     /// error when it logs.
     pub(crate) fn turn(&mut self, now: Instant) -> bool {
         let start = Instant::now();
-        self.openings = Openings::of_a_turn();
-        let mut events = std::mem::take(&mut self.events);
-        self.wire.progress(&mut events);
+        self.openings = Openings::default();
+        // What has arrived is taken up first, so there is never more of it than the wire brings at once.
+        if self.arrived.is_empty() {
+            self.wire.progress(&mut self.events);
+            self.arrived.extend(self.events.drain(..));
+        }
         // After the wire's turn, because a peer can ask for an output only after it was published.
         self.commands.extend(self.shared.inbox.take());
-        let mut worked = !events.is_empty() || !self.commands.is_empty() || !self.greeters.is_empty();
+        let mut worked = !self.arrived.is_empty() || !self.commands.is_empty() || !self.greeters.is_empty();
         self.excuse_pause(now);
         self.admit_greeters(now);
         self.carry_out(now);
-        for event in events.drain(..) {
-            self.shared.step();
-            self.event(event, now);
-        }
-        self.events = events;
+        self.take_up(now);
         worked |= self.take_disk_jobs(now);
         let questions = self.reader.start_gets(&mut self.wire, now);
         self.send_all(questions);
@@ -195,14 +197,30 @@ impl<W: Wire> Agent<W> {
         self.shared.tell(&mut self.news);
         // A caller that learns that a block has failed asks at once why: so the reason comes first.
         worked |= !(self.news.is_empty() && self.reader.deliver());
-        worked |= !self.commands.is_empty() || !self.greeters.is_empty();
-        self.shared.put_off.store(self.commands.len() + self.greeters.len(), Ordering::Relaxed);
+        worked |= !self.commands.is_empty() || !self.greeters.is_empty() || !self.arrived.is_empty();
+        let put_off = self.commands.len() + self.greeters.len() + self.arrived.len();
+        self.shared.put_off.store(put_off, Ordering::Relaxed);
         if worked {
             self.note_statistics(now);
         }
         let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.shared.statistics().raise(Statistic::LongestTurnNanos, nanos);
         worked
+    }
+
+    /// Takes up what has arrived, as much as a turn does of it, at least one event.
+    fn take_up(&mut self, now: Instant) {
+        let (mut effort, mut opened) = (Effort::of_a_turn(), self.openings.count());
+        while let Some(event) = self.arrived.pop_front() {
+            effort.take_up(&event);
+            self.shared.step();
+            self.event(event, now);
+            effort.opened(self.openings.count() - opened);
+            opened = self.openings.count();
+            if !effort.is_left() {
+                break;
+            }
+        }
     }
 
     /// Carries out commands. Those that need a connection which this turn may not open any more are put off, with the
@@ -241,6 +259,7 @@ impl<W: Wire> Agent<W> {
         let (budget, refusals) = (locator.regions().budget(), locator.refusals());
         let (pinned, pinned_bytes) = locator.regions().in_use();
         let waits = self.reader.waits();
+        let (told, told_too_much) = self.reader.told();
         let (regions, bytes) = (budget.regions(), budget.bytes());
         let (filesystems, copies) = (locator.regions().filesystems(), locator.regions().copies());
         let failed_registrations = filesystems.failures() + self.wire.failed_registrations();
@@ -265,6 +284,8 @@ impl<W: Wire> Agent<W> {
             (Statistic::ReceiveWaits, waits.waits),
             (Statistic::ReceiveWaitNanos, u64::try_from(waits.time.as_nanos()).unwrap_or(u64::MAX)),
             (Statistic::ReceiveGivenUp, waits.given_up),
+            (Statistic::ToldBytes, told as u64),
+            (Statistic::ToldTooMuch, told_too_much),
         ];
         numbers.into_iter().for_each(|(statistic, value)| statistics.set(statistic, value));
     }
@@ -296,7 +317,7 @@ impl<W: Wire> Agent<W> {
         self.refusals.close(&mut self.wire);
         // Reads must end before their leases are released.
         let end = Instant::now() + Duration::from_secs(1);
-        let mut events = Vec::new();
+        let mut events: Vec<Event> = self.arrived.drain(..).collect();
         while self.reader.has_gets() && Instant::now() < end {
             self.wire.progress(&mut events);
             for event in events.drain(..) {

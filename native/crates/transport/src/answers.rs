@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use crate::message::{Block, Body, Found, InstanceId, Key, Missing};
+use crate::message::{Block, Body, Found, InstanceId, Key, LocatedBytes, Missing};
 use crate::regions::{MappedRegions, Piece, RegionNumber};
 
 /// A question's number in this process.
@@ -143,17 +143,18 @@ impl Question {
 
     /// The answer, once all blocks are decided.
     pub(crate) fn answer(&self, regions: &MappedRegions) -> Body {
-        let mut keys = Keys::default();
+        let mut keys = Keys { left: LocatedBytes::of_blocks(self.blocks.len()), ..Keys::default() };
         let found = self.blocks.iter().map(|(_, progress)| keys.found(progress, regions)).collect();
         Body::Located { batch: self.batch, keys: keys.keys, found }
     }
 }
 
-/// The keys of an answer: each once.
+/// The keys of an answer: each once. What does not fit into a message is busy.
 #[derive(Default)]
 struct Keys {
     keys: Vec<Key>,
     indexes: HashMap<RegionNumber, u16>,
+    left: LocatedBytes,
 }
 
 impl Keys {
@@ -167,8 +168,12 @@ impl Keys {
 
     fn range(&mut self, piece: &Piece, regions: &MappedRegions) -> Result<crate::message::Range, Missing> {
         let (region, bytes, address) = regions.shown(piece.region).ok_or(Missing::NotFound)?;
+        if !self.left.take_range() {
+            return Err(Missing::Busy);
+        }
         let key = match self.indexes.get(&piece.region) {
             Some(key) => *key,
+            None if !self.left.take_key(bytes.len()) => return Err(Missing::Busy),
             None => {
                 // Keys have numbers of 16 bits in the answer.
                 let key = u16::try_from(self.keys.len()).map_err(|_| Missing::Busy)?;

@@ -40,6 +40,7 @@ mod completions;
 #[doc(hidden)]
 pub mod crowd;
 mod disk;
+mod effort;
 mod filesystems;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -62,6 +63,7 @@ mod sample;
 mod shared;
 mod statistics;
 mod tags;
+mod told;
 mod transport;
 mod wire;
 

@@ -28,7 +28,7 @@ use crate::wire::{Endpoint, Opened, Wire, WireError};
 const CATCH_UP: u32 = 1024;
 /// Endpoints that one turn opens at most. A thousand peers that are connected again after a pause of the network then
 /// hold up neither reads under way nor the answers to other peers.
-pub(crate) const MAX_OPENED: usize = 16;
+pub(crate) const MAX_OPENED: usize = 4;
 /// Processes whose numbers are remembered; those with an open connection are, in any case. A process that was forgotten
 /// refuses the next connection with too small a number, and tells its own.
 const MAX_HEARD: usize = 16_384;
@@ -53,25 +53,23 @@ struct Heard {
     tried: u32,
 }
 
-/// How many endpoints may still be opened in this turn of the agent.
-#[derive(Debug)]
+/// How many endpoints were opened in this turn of the agent.
+#[derive(Debug, Default)]
 pub(crate) struct Openings(usize);
 
 impl Openings {
-    /// Those of a turn that begins.
-    pub(crate) fn of_a_turn() -> Self {
-        Self(MAX_OPENED)
+    /// How many.
+    pub(crate) fn count(&self) -> usize {
+        self.0
     }
 
     pub(crate) fn are_used_up(&self) -> bool {
-        self.0 == 0
+        self.0 >= MAX_OPENED
     }
 
-    /// Counts one, as far as there are any.
-    pub(crate) fn take(&mut self) -> bool {
-        let is_left = self.0 > 0;
-        self.0 -= usize::from(is_left);
-        is_left
+    /// Counts one. Refusals may be more than a turn opens otherwise.
+    pub(crate) fn take(&mut self) {
+        self.0 += 1;
     }
 }
 
@@ -173,9 +171,10 @@ impl Links {
         }
         let heard = self.heard(other);
         let opened = loop {
-            if !openings.take() {
+            if openings.are_used_up() {
                 return Ok(None);
             }
+            openings.take();
             let opened = wire.open(wire_address).inspect_err(|_| heard.tried = 0)?;
             heard.tried += 1;
             if opened.number >= heard.connection || heard.tried >= CATCH_UP {

@@ -125,6 +125,15 @@ impl Network {
         state.regions.retain(|_, (owner, _, _)| *owner != node);
     }
 
+    /// Ends all connections of a wire, as a firewall does that forgets them, or a reset: both sides are told of it.
+    pub fn reset(&self, address: &[u8]) {
+        let mut state = self.lock();
+        let Some(node) = node_of(address) else { return };
+        let of_node = state.connections.iter().filter(|(_, connection)| connection.nodes.contains(&node));
+        let of_node: Vec<u64> = of_node.map(|(number, _)| *number).collect();
+        of_node.into_iter().for_each(|connection| state.fail(connection, "the connection was reset"));
+    }
+
     /// Cuts a wire off from all others, or connects it again; what is sent to it meanwhile is lost.
     pub fn silence(&self, address: &[u8], silent: bool) {
         let node = node_of(address);

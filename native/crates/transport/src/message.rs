@@ -39,6 +39,14 @@ pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 pub(crate) const SAMPLE_BYTES: usize = 64;
 pub(crate) const TAG_MAC_BYTES: usize = 32;
+/// The longest message; longer ones are not looked at. Owners keep their answers below it
+/// ([`crate::answers`]): of keys of 100 bytes it has room for 4,000, which are 16 GiB of blocks.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 512 << 10;
+/// The longest key of a region that is accepted. UCX's over TCP, shared memory and one InfiniBand device have some 60
+/// bytes, and some 20 more for each further device.
+pub(crate) const MAX_KEY_BYTES: usize = 4 << 10;
+/// The most batches that one message says are done.
+pub(crate) const MAX_DONE: usize = 1024;
 const TAG_BYTES: usize = 8 + TAG_MAC_BYTES;
 /// Bits of a message's first byte: whose tag it has.
 const TAG_OF_OWNER: u8 = 0x80;
@@ -376,6 +384,34 @@ impl Block {
 
     fn decode(input: &mut Input<'_>) -> Result<Self, Malformed> {
         Ok(Self { shuffle: input.u32()?, map: input.u64()?, first: input.u32()?, end: input.u32()? })
+    }
+}
+
+/// The room that is left in a LOCATED for keys and ranges.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LocatedBytes(usize);
+
+impl LocatedBytes {
+    /// Of one that answers for so many blocks.
+    pub(crate) fn of_blocks(blocks: usize) -> Self {
+        const HEADER: usize = 1 + 8 + 8 + 2 + 4 + TAG_BYTES;
+        Self(MAX_MESSAGE_BYTES.saturating_sub(HEADER + blocks * (1 + 2)))
+    }
+
+    /// Takes room for a key of so many bytes, as far as there is.
+    pub(crate) fn take_key(&mut self, bytes: usize) -> bool {
+        self.take(8 + 2 + bytes)
+    }
+
+    /// Takes room for a range.
+    pub(crate) fn take_range(&mut self) -> bool {
+        self.take(2 + 8 + 8)
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        let left = self.0.checked_sub(bytes);
+        left.into_iter().for_each(|left| self.0 = left);
+        left.is_some()
     }
 }
 

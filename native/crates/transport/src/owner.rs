@@ -20,11 +20,17 @@ pub(crate) type Answer = Result<Body, String>;
 /// is busy. Of 512 blocks each these are half a million blocks.
 pub(crate) const MAX_OPEN_QUESTIONS: usize = 1024;
 
+/// How often a greeting that comes again gets the same answer. A wire keeps what it cannot send yet, and a reader that
+/// stands still receives nothing.
+const MOST_ANSWERS: usize = 4;
+
 /// A reader's greeting, which its PROOF is to follow.
 struct Pending {
     address: Vec<u8>,
     reader_nonce: Nonce,
     owner_nonce: Nonce,
+    /// How often it was answered.
+    answers: usize,
 }
 
 /// What a reader reads.
@@ -87,16 +93,21 @@ impl Owner {
     /// A reader's first message. The answer proves that this side knows the secret, and asks the reader to prove that
     /// it is there now. One that greets again over the same connection may still be reading what it was told of before.
     pub(crate) fn hello(&mut self, reader: InstanceId, reader_nonce: Nonce, address: &[u8]) -> Body {
-        let pending = Pending { address: address.to_vec(), reader_nonce, owner_nonce: random_nonce() };
+        let pending = Pending { address: address.to_vec(), reader_nonce, owner_nonce: random_nonce(), answers: 1 };
         let challenge = self.challenge(reader, &pending);
         self.sessions.entry(reader).or_default().pending = Some(pending);
         challenge
     }
 
-    /// The answer to a greeting that comes once more: the same one, as long as its PROOF is waited for.
-    pub(crate) fn hello_again(&self, reader: InstanceId, reader_nonce: Nonce) -> Option<Body> {
+    /// The answer to a greeting that comes once more: the same one, as long as its PROOF is waited for, a few times.
+    pub(crate) fn hello_again(&mut self, reader: InstanceId, reader_nonce: Nonce) -> Option<Body> {
+        let pending = self.sessions.get_mut(&reader)?.pending.as_mut()?;
+        if pending.reader_nonce != reader_nonce || pending.answers >= MOST_ANSWERS {
+            return None;
+        }
+        pending.answers += 1;
         let pending = self.sessions.get(&reader)?.pending.as_ref()?;
-        (pending.reader_nonce == reader_nonce).then(|| self.challenge(reader, pending))
+        Some(self.challenge(reader, pending))
     }
 
     fn challenge(&self, reader: InstanceId, pending: &Pending) -> Body {

@@ -67,6 +67,8 @@ suite! {
     a_greeting_alone_keeps_no_connection
     an_owner_that_answers_twice_is_disconnected_and_no_memory_is_lost
     a_lost_answer_is_detected_by_the_next_answer
+    an_owner_that_tells_of_too_much_is_disconnected_and_bounded_memory_is_kept
+    an_owner_whose_key_is_too_long_is_disconnected
     an_owner_whose_sample_reads_wrong_gets_no_question
     an_owner_whose_sample_cannot_be_read_gets_no_question
     a_sample_on_the_owners_gpu_decides_what_is_read_from_there
@@ -92,6 +94,10 @@ suite! {
     an_idle_connection_is_closed_and_the_next_fetch_connects_again
     a_connection_that_is_read_over_is_not_idle
     a_question_that_crosses_the_end_of_its_connection_is_asked_again
+    a_connection_that_is_lost_while_it_is_idle_is_opened_again
+    a_connection_whose_closing_was_lost_is_opened_again
+    a_question_over_a_connection_that_was_lost_before_is_asked_again_once
+    an_owner_that_has_ended_meanwhile_fails_the_next_fetch_at_once
     a_reader_has_no_more_connections_than_its_limit
     an_owner_at_its_connection_limit_refuses_at_once
 }

@@ -13,6 +13,7 @@ mod session;
 mod watch;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,16 +26,20 @@ use self::session::{DeviceSample, Identity, Session, SessionId};
 pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
-use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES};
+use crate::message::{Block, Body, Found, InstanceId, Key, MAX_DONE, Nonce, Proof, SAMPLE_BYTES};
 use crate::options::TransportOptions;
-use crate::plan::plan;
+use crate::plan::{Planned, plan};
 use crate::proof::{Secret, SessionKeys, Unproven};
 use crate::sample::Probe;
+use crate::told::{MOST_OF_ALL, MOST_OF_ONE, Told, ToldBudget, ToldKey, check_key_length};
 use crate::wire::{Get, Opened, Wire, WireError};
 
 /// The part of the timeout for which a block waits for memory at most before it is fetched in another way: 2 s as a
 /// rule.
 const MEMORY_PATIENCE: u32 = 10;
+/// The part of the timeout within which a connection must have failed after it was asked over, for its questions to be
+/// asked again over another one: 2 s as a rule.
+const FAILED_AT_ONCE: u32 = 10;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
 
@@ -53,6 +58,10 @@ pub(crate) struct Reader {
     probes: HashMap<u64, (PeerNumber, Probe)>,
     /// The same, of the memory of owners' GPUs.
     device_probes: HashMap<u64, (SessionId, PeerNumber, Probe)>,
+    /// For what all owners have told.
+    told: Rc<ToldBudget>,
+    /// Connections that were ended because their owners told of more than may be kept.
+    told_too_much: u64,
     /// Of batches and gets: the last one given.
     last: u64,
     last_session: u64,
@@ -97,7 +106,8 @@ impl Reader {
         let identity = Identity { instance, address, secret };
         let (batches, watch) = (Batches::new(arena), Watch::new(options.timeout));
         let schedule = Schedule::new(options.timeout / MEMORY_PATIENCE, options.max_gets);
-        let (sessions, by_owner, idle, probes, device_probes, last, last_session) = Default::default();
+        let (sessions, by_owner, idle, probes, device_probes, last, last_session, told_too_much) = Default::default();
+        let told = ToldBudget::new(MOST_OF_ONE, MOST_OF_ALL);
         Self {
             identity,
             completions,
@@ -109,6 +119,8 @@ impl Reader {
             watch,
             probes,
             device_probes,
+            told,
+            told_too_much,
             last,
             last_session,
         }
@@ -143,7 +155,7 @@ impl Reader {
     pub(crate) fn connect(&mut self, peer: PeerNumber, owner: PeerAddress, link: Opened, now: Instant) -> Body {
         self.last_session += 1;
         let (id, instance) = (SessionId(self.last_session), owner.instance);
-        let session = Session::new(id, owner, link.endpoint);
+        let session = Session::new(id, owner, link.endpoint, Told::new(&self.told));
         let hello = session.hello(link, &self.identity);
         self.schedule.open(id, peer, link.endpoint);
         self.idle.remove(&peer);
@@ -171,19 +183,19 @@ impl Reader {
             session.add(self.last);
         }
         self.settle(peer);
-        self.ask(peer)
+        self.ask(peer, now)
     }
 
     /// The questions that may be asked now. None over a connection that waits for memory: what an answer tells of stays
     /// registered at its owner until it has been read.
-    fn ask(&mut self, peer: PeerNumber) -> Vec<Outgoing> {
+    fn ask(&mut self, peer: PeerNumber, now: Instant) -> Vec<Outgoing> {
         let schedule = &self.schedule;
         let may_ask = |session: &&mut Session| session.is_ready() && !schedule.is_waiting(session.id);
         let Some(session) = self.sessions.get_mut(&peer).filter(may_ask) else {
             return Vec::new();
         };
-        let (owner, unasked) = (session.owner.instance, session.ask());
-        let mut done = if unasked.is_empty() { Vec::new() } else { self.batches.take_done_of(owner) };
+        let (owner, unasked) = (session.owner.instance, session.ask(now));
+        let mut done = if unasked.is_empty() { Vec::new() } else { self.batches.take_done_of(owner, MAX_DONE) };
         let ask = |batch: u64| {
             let blocks = self.batches.blocks(batch)?;
             Some((owner, Body::Locate { batch, done: std::mem::take(&mut done), blocks }))
@@ -214,6 +226,9 @@ impl Reader {
     }
 
     /// The owner has accepted the proof and tells what to read first.
+    ///
+    /// # Errors
+    /// The key is too long to be one.
     pub(crate) fn sample<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -222,13 +237,15 @@ impl Reader {
         content: [u8; SAMPLE_BYTES],
         key: &[u8],
         now: Instant,
-    ) {
-        let Some(peer) = self.peer_of(owner) else { return };
+    ) -> Result<(), Broken> {
+        let Some(peer) = self.peer_of(owner) else { return Ok(()) };
         let token = self.last + 1;
-        let Some(session) = self.sessions.get_mut(&peer) else { return };
+        let Some(session) = self.sessions.get_mut(&peer) else { return Ok(()) };
         if !session.test(token) {
-            return;
+            return Ok(());
         }
+        check_key_length(key.len()).map_err(|why| self.too_much(peer, why))?;
+        let Some(session) = self.sessions.get(&peer) else { return Ok(()) };
         self.last = token;
         self.watch.heard(peer, now);
         let mut probe = Probe::new(content);
@@ -237,10 +254,20 @@ impl Reader {
         // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or
         // is leaked (`leak_gets`).
         unsafe { wire.get(session.endpoint, get) };
+        Ok(())
+    }
+
+    /// The owner has told of more than is kept, or of what is no key.
+    fn too_much(&mut self, peer: PeerNumber, why: String) -> Broken {
+        self.told_too_much += 1;
+        Broken::peer(peer, why)
     }
 
     /// The owner tells of a sample in the memory of its GPU. It is read when the host's has come, so that nothing waits
     /// for it; of a second one nothing is done.
+    ///
+    /// # Errors
+    /// The key is too long to be one.
     pub(crate) fn device_sample<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -248,11 +275,13 @@ impl Reader {
         remote: u64,
         content: [u8; SAMPLE_BYTES],
         key: Vec<u8>,
-    ) {
-        let Some(peer) = self.peer_of(owner) else { return };
-        let Some(session) = self.sessions.get_mut(&peer) else { return };
+    ) -> Result<(), Broken> {
+        let Some(peer) = self.peer_of(owner) else { return Ok(()) };
+        check_key_length(key.len()).map_err(|why| self.too_much(peer, why))?;
+        let Some(session) = self.sessions.get_mut(&peer) else { return Ok(()) };
         session.hear_device_sample(DeviceSample { remote, content, key });
         self.test_device(wire, peer);
+        Ok(())
     }
 
     fn test_device<W: Wire>(&mut self, wire: &mut W, peer: PeerNumber) {
@@ -306,7 +335,7 @@ impl Reader {
                 self.watch.heard(peer, now);
                 self.settle(peer);
                 self.test_device(wire, peer);
-                return Some(Ok(Tested { ready: Some(peer), device: None, messages: self.ask(peer) }));
+                return Some(Ok(Tested { ready: Some(peer), device: None, messages: self.ask(peer, now) }));
             }
             Ok(()) => "the self-test read other bytes than it has".to_string(),
             Err(error) => format!("the self-test could not read it: {error}"),
@@ -315,6 +344,9 @@ impl Reader {
     }
 
     /// Where the blocks of a batch are.
+    ///
+    /// # Errors
+    /// The answer is not one to what was asked, or more than is kept of an owner's answers.
     pub(crate) fn located(
         &mut self,
         owner: InstanceId,
@@ -334,8 +366,10 @@ impl Reader {
             let why = format!("it told of {} blocks when asked for {blocks}", found.len());
             return Err(Broken::peer(peer, why));
         }
-        let keys: Vec<Arc<[u8]>> = keys.iter().map(|key| key.bytes.clone().into()).collect();
-        let (session, batches) = (session.id, &mut self.batches);
+        let kept = session.told.keep(keys, found, size_of::<Planned>());
+        let session = session.id;
+        let keys: Vec<Rc<ToldKey>> = kept.map_err(|why| self.too_much(peer, why))?;
+        let batches = &mut self.batches;
         self.schedule.plan(session, |planned| {
             for (part, found) in found.iter().enumerate() {
                 batches.located(batch, part, plan(found, &keys, batch, part, planned));
@@ -354,7 +388,7 @@ impl Reader {
     pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W, now: Instant) -> Vec<Outgoing> {
         let Turn { over, resumed } = self.schedule.begin(wire, &mut self.batches, &mut self.last, now);
         over.into_iter().for_each(|batch| self.finish(batch));
-        resumed.into_iter().flat_map(|peer| self.ask(peer)).collect()
+        resumed.into_iter().flat_map(|peer| self.ask(peer, now)).collect()
     }
 
     /// A read has ended.
@@ -384,13 +418,26 @@ impl Reader {
 
     /// What owners are to know that no question has told them.
     pub(crate) fn take_done(&mut self) -> Vec<Outgoing> {
-        self.batches.take_done().map(|(owner, batches)| (owner, Body::Done { batches })).collect()
+        let done = self.batches.take_done();
+        let messages = |(owner, batches): (InstanceId, Vec<u64>)| -> Vec<Outgoing> {
+            batches.chunks(MAX_DONE).map(|batches| (owner, Body::Done { batches: batches.to_vec() })).collect()
+        };
+        done.flat_map(messages).collect()
     }
 
     /// Whether nothing is expected of a process: it may not be a peer at all.
     pub(crate) fn expects_nothing_of(&self, owner: InstanceId) -> bool {
         let session = self.peer_of(owner).and_then(|peer| self.sessions.get(&peer));
         session.is_none_or(|session| !session.expects())
+    }
+
+    /// Whether a connection to an owner that has ended now counts as one that was closed because it was idle
+    /// ([`Reader::set_idle`]): nothing is under way over it but questions that were asked a moment ago. False if the
+    /// process is no peer.
+    pub(crate) fn may_connect_again(&self, owner: InstanceId, now: Instant) -> bool {
+        let session = self.peer_of(owner).and_then(|peer| self.sessions.get(&peer));
+        let patience = self.watch.timeout / FAILED_AT_ONCE;
+        session.is_some_and(|session| session.may_ask_elsewhere(patience, now))
     }
 
     /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something
@@ -426,7 +473,7 @@ impl Reader {
             self.watch.expect(peer, now);
         }
         session.retry(batches);
-        self.ask(peer)
+        self.ask(peer, now)
     }
 
     /// Gives a peer up: its blocks end now, its leases when no read is under way.
@@ -487,6 +534,11 @@ impl Reader {
     /// What waiting for memory has cost.
     pub(crate) fn waits(&self) -> Waits {
         self.schedule.waits()
+    }
+
+    /// Bytes that are kept of what owners have told, and how many have told of too much.
+    pub(crate) fn told(&self) -> (usize, u64) {
+        (self.told.kept(), self.told_too_much)
     }
 
     /// Reads of blocks under way.

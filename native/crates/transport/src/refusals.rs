@@ -51,7 +51,6 @@ impl Refusals {
             }
             _ => return None,
         };
-        // Few enough to be opened in any turn.
         openings.take();
         let opened = wire.open(wire_address).ok();
         open.push_back((now, opened.map(|opened| opened.endpoint)));
@@ -91,13 +90,7 @@ mod tests {
             network.take_calls(&me);
             for i in 0..100u64 {
                 assert_eq!(
-                    refusals.open(
-                        &mut wire,
-                        &mut Openings::of_a_turn(),
-                        Refused::Proven,
-                        &(1000 + i).to_le_bytes(),
-                        now
-                    ),
+                    refusals.open(&mut wire, &mut Openings::default(), Refused::Proven, &(1000 + i).to_le_bytes(), now),
                     None
                 );
             }
@@ -107,14 +100,14 @@ mod tests {
         }
         for _ in 0..5 {
             for i in 0..100u64 {
-                refusals.open(&mut wire, &mut Openings::of_a_turn(), Refused::Stranger, &(1000 + i).to_le_bytes(), now);
+                refusals.open(&mut wire, &mut Openings::default(), Refused::Stranger, &(1000 + i).to_le_bytes(), now);
             }
             now += REFUSAL_TIME;
             refusals.end(&mut wire, now);
         }
         assert_eq!(network.take_calls(&me), MAX_STRANGERS, "in the process's life");
         assert!(
-            refusals.open(&mut wire, &mut Openings::of_a_turn(), Refused::Proven, there.address(), now).is_some(),
+            refusals.open(&mut wire, &mut Openings::default(), Refused::Proven, there.address(), now).is_some(),
             "strangers take none"
         );
         assert_eq!(network.connections(), 1);

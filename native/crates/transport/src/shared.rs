@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) completions: Arc<Completions>,
     pub(crate) inbox: Inbox<Command>,
-    /// Commands and greetings that the agent has taken up and puts off to a later turn.
+    /// Commands, greetings and what has arrived otherwise that the agent puts off to a later turn.
     pub(crate) put_off: AtomicUsize,
     /// Grows with every small step of the agent; it does not grow while a system call or a call of the library hangs.
     pub(crate) steps: AtomicU64,

@@ -73,6 +73,9 @@ statistics! {
     ConnectionsOpened = "connectionsOpened",
     /// Those of them that were closed because nothing passed over them, or to make room for others.
     ConnectionsClosedIdle = "connectionsClosedIdle",
+    /// Those of them that were lost while nothing, or only a question of a moment ago, was under way: the next fetch
+    /// opens another one.
+    ConnectionsLostIdle = "connectionsLostIdle",
     /// Times that there was no room for another one.
     ConnectionsRefused = "connectionsRefused",
     /// Times that a connection's blocks had to wait for memory to be received into.
@@ -85,6 +88,10 @@ statistics! {
     DevicesReadable = "devicesReadable",
     /// Those over which it did not, or could not be read: blocks of such owners are read from their host's memory.
     DevicesUnreadable = "devicesUnreadable",
+    /// Bytes that are kept of what owners have told: keys of their memory, and where blocks are.
+    ToldBytes = "toldBytes",
+    /// Connections that were ended because their owners told of more than may be kept, or of what is no key.
+    ToldTooMuch = "toldTooMuch",
 }
 
 /// The numbers.

@@ -36,6 +36,16 @@ pub(crate) fn add_if_absent(name: &str, value: &str) {
     shared.store(new.leak().as_mut_ptr(), Ordering::Release);
 }
 
+/// Those of UCX's variables that say what it may use.
+const SELECTION: [&str; 3] = ["UCX_TLS", "UCX_NET_DEVICES", "UCX_MODULE_DIR"];
+
+/// What the environment lets UCX use, for an error: ", with UCX_TLS=tcp in the environment", or nothing.
+pub(crate) fn selection() -> String {
+    let value = |name: &&str| std::env::var_os(name).map(|value| format!("{name}={}", value.to_string_lossy()));
+    let set: Vec<String> = SELECTION.iter().filter_map(value).collect();
+    if set.is_empty() { String::new() } else { format!(", with {} in the environment", set.join(" ")) }
+}
+
 /// The entries of an array that ends with null; an environment that was cleared may be null itself.
 fn entries(array: *mut *mut c_char) -> Vec<*mut c_char> {
     let mut found = Vec::new();

@@ -11,6 +11,7 @@ extern crate self as sluice_ucx;
 
 mod environment;
 mod library;
+mod loaded;
 mod rdma_devices;
 mod same_host;
 #[expect(missing_docs, reason = "names and meanings are those of ucp.h")]

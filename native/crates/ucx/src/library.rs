@@ -3,7 +3,8 @@
 //! Order: where the user says it is; the system's, which alone can know the machine's RDMA devices; the one that came
 //! with Sluice. A library that is too old ends the search, because it stays in the process. What was opened once is
 //! kept for the life of the process and given to all later callers: UCX has hooks and handlers of its own in the
-//! process, and those of a second copy would conflict with them.
+//! process, and those of a second copy would conflict with them. So no library is opened either where somebody else
+//! has loaded another UCX ([`crate::loaded`]).
 
 use std::ffi::OsStr;
 use std::mem::ManuallyDrop;
@@ -15,6 +16,7 @@ use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_LAZY};
 use sluice_transport::WireError;
 
 use crate::environment::add_if_absent;
+use crate::loaded;
 use crate::rdma_devices;
 use crate::sys::{self, Functions};
 
@@ -85,6 +87,8 @@ enum Refusal {
     /// The library that was loaded, and why it cannot be used. It is in the process now, and a second UCX beside it
     /// would end the process (an assertion of libucs).
     Loaded(PathBuf, String),
+    /// Another library of this process has loaded a UCX.
+    Another(String),
 }
 
 /// What was opened in this process.
@@ -108,11 +112,15 @@ impl Ucx {
         let mut tried = Vec::new();
         for place in places(configured, bundled) {
             match Self::open_at(&place) {
-                Ok(ucx) => return Ok(Arc::clone(opened.insert(Arc::new(ucx)))),
+                Ok(ucx) => {
+                    ucx.warn_of_missing_module();
+                    return Ok(Arc::clone(opened.insert(Arc::new(ucx))));
+                }
                 Err(Refusal::Loaded(file, why)) => {
                     tried.push(format!("{}: {why}; remove or update it, or say where another one is", file.display()));
                     break;
                 }
+                Err(Refusal::Another(why)) => return Err(WireError(why)),
                 Err(Refusal::NotLoaded(why)) => tried.push(format!("{}: {why}", place.display())),
             }
         }
@@ -131,6 +139,10 @@ impl Ucx {
     }
 
     fn open_at(place: &Path) -> Result<Self, Refusal> {
+        // A place where there is no file is told of as such.
+        if let Some(why) = loaded::another_than(place).filter(|_| place.exists() || !loaded::is_path(place)) {
+            return Err(Refusal::Another(why));
+        }
         // A folder's own libraries go before the system's of the same names.
         if let Some(folder) = place.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             for name in NEEDED_FIRST {
@@ -159,6 +171,13 @@ impl Ucx {
             Ok(calls) => Ok(Self { calls, version: (major, minor, release), path, place: place.to_path_buf() }),
             Err(why) => Err(Refusal::Loaded(path, why.to_string())),
         }
+    }
+
+    fn warn_of_missing_module(&self) {
+        let transports = std::env::var("UCX_TLS").unwrap_or_default();
+        let file = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let warning = file.parent().and_then(|folder| rdma_devices::warning_of_missing_module(&transports, folder));
+        warning.into_iter().for_each(|warning| eprintln!("{warning}"));
     }
 
     /// Major, minor, release.
@@ -247,7 +266,7 @@ fn load(name: &OsStr) -> Result<Library, String> {
 }
 
 /// The file that a function was loaded from.
-fn path_of(function: *const ()) -> Option<PathBuf> {
+pub(crate) fn path_of(function: *const ()) -> Option<PathBuf> {
     // SAFETY: all-zero is a valid Dl_info.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: only looks the address up; the name it gives lives as long as the library, which is never closed.

@@ -1,12 +1,17 @@
 //! The machine's RDMA devices that UCX may use, and their drivers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The driver's name begins so: that of a sub-function is `mlx5_core.sf`.
 const MLX5: &str = "mlx5_core";
 /// Transports that use no RDMA device, and how the names of those of accelerators' memory begin.
 const WITHOUT_DEVICE: [&str; 9] = ["tcp", "self", "sm", "shm", "mm", "posix", "sysv", "cma", "xpmem"];
 const OF_ACCELERATORS: [&str; 4] = ["cuda", "rocm", "gdr_copy", "ze"];
+
+/// Transports of RDMA devices, and how their longer names begin (`rc_verbs`, `dc_x`).
+const OF_DEVICES: [&str; 4] = ["rc", "ud", "dc", "ib"];
+/// UCX's module for them.
+const IB_MODULE: &str = "libuct_ib.so";
 
 /// Whether UCX may use an RDMA device that has another driver than mlx5, as far as `UCX_TLS` and `UCX_NET_DEVICES`
 /// tell.
@@ -15,6 +20,26 @@ pub(crate) fn may_use_other_than_mlx5() -> bool {
     let (transports, devices) = (set("UCX_TLS"), set("UCX_NET_DEVICES"));
     transports.as_deref().is_none_or(may_use_devices)
         && has_other_than_mlx5(Path::new("/sys/class/infiniband"), devices.as_deref())
+}
+
+/// What is wrong when `UCX_TLS` names transports of RDMA devices and the UCX in this folder has no module for them. UCX
+/// itself goes on with the others that are named, if any.
+pub(crate) fn warning_of_missing_module(transports: &str, folder: &Path) -> Option<String> {
+    let names = transports.split(',').map(|name| name.trim().trim_start_matches('\\'));
+    let is_of_devices = |name: &str| OF_DEVICES.iter().any(|known| name.split([':', '_']).next() == Some(known));
+    if transports.trim().starts_with('^') || !names.into_iter().any(is_of_devices) {
+        return None;
+    }
+    let modules = std::env::var_os("UCX_MODULE_DIR").map_or_else(|| folder.join("ucx"), PathBuf::from);
+    let files = std::fs::read_dir(&modules).into_iter().flatten().flatten();
+    let has_module = files.into_iter().any(|file| file.file_name().to_string_lossy().starts_with(IB_MODULE));
+    (!has_module).then(|| {
+        format!(
+            "sluice-ucx: UCX_TLS={transports} names transports of RDMA devices, and this UCX has no module for them \
+             ({IB_MODULE} in {}): install a UCX with one, or name it by spark.sluice.ucx.library",
+            modules.display()
+        )
+    })
 }
 
 /// Whether this value of `UCX_TLS` names a transport that may use an RDMA device, or says only what is excluded.
@@ -93,5 +118,24 @@ mod tests {
         for yes in ["all", "rc,tcp", "tcp,ud_verbs", "ib", "rc_x", "^tcp", "^rc"] {
             assert!(may_use_devices(yes), "{yes}");
         }
+    }
+
+    #[test]
+    fn rdma_transports_without_their_module_are_warned_of() {
+        let folder = std::env::temp_dir().join(format!("sluice-modules-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("ucx")).expect("made");
+        for asked in ["rc", "rc,tcp,self", "tcp,ud_verbs", "ib", "dc_x,self", "\\rc,tcp", "rc:aux,tcp"] {
+            let warning = warning_of_missing_module(asked, &folder).expect(asked);
+            assert!(
+                warning.contains(&format!("UCX_TLS={asked} ")) && warning.contains("libuct_ib.so in "),
+                "{warning}"
+            );
+        }
+        for other in ["all", "tcp,self", "", "^rc", "shm", "cuda_ipc,tcp", "rcx"] {
+            assert_eq!(warning_of_missing_module(other, &folder), None, "{other}");
+        }
+        std::fs::write(folder.join("ucx/libuct_ib.so.0"), "").expect("written");
+        assert_eq!(warning_of_missing_module("rc,tcp,self", &folder), None);
+        std::fs::remove_dir_all(&folder).expect("removed");
     }
 }

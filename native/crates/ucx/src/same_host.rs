@@ -20,7 +20,7 @@ use crate::wire::UcxWire;
 /// wire.
 ///
 /// # Errors
-/// Those of [`UcxWire::new`] and [`CmaWire::with_helper`].
+/// Those of [`UcxWire::new`], [`UcxWire::check_reach`] and [`CmaWire::with_helper`].
 pub fn wire(
     ucx: Arc<Ucx>,
     received: Arc<RegistrableProvider>,
@@ -29,7 +29,9 @@ pub fn wire(
 ) -> Result<CmaWire<UcxWire>, WireError> {
     let transports = std::env::var_os("UCX_TLS").map(|value| value.to_string_lossy().into_owned());
     let enabled = transports.as_deref().is_none_or(allows_cma);
-    let cma = CmaWire::new(UcxWire::with_received(ucx, received)?, enabled, read_bytes);
+    let mut inner = UcxWire::with_received(ucx, received)?;
+    inner.check_reach()?;
+    let cma = CmaWire::new(inner, enabled, read_bytes);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     if cores > 1 { cma.with_helper(longest_step(timeout)) } else { Ok(cma) }
 }

@@ -52,11 +52,12 @@ use self::destinations::Destinations;
 use self::endpoints::{Endpoints, PADDING};
 use self::event_fd::EventFd;
 use self::inbox::Inbox;
-use self::keys::{KeyCache, KeyId};
+use self::keys::{KeyCache, KeyId, KeyLimits};
 use self::memory::{Memory, has_rdma_device};
 use self::requests::{End, Requests};
 use self::status::{check, error};
 use self::worker::{AM_ID, Worker};
+use crate::environment::selection;
 use crate::library::{Machine, Ucx};
 use crate::sys;
 
@@ -78,9 +79,10 @@ mod send_tests;
 
 /// Calls of UCX's progress before the wire looks at what they brought.
 const PROGRESS_CALLS: usize = 32;
-/// Unpacked remote keys of all endpoints together. One is some 300 bytes, so these are 20 MB; a mapped range of a map
-/// output (4 MiB) has one, so they stand for 256 GiB of other executors' map outputs.
-const MAX_KEYS: usize = 65_536;
+/// Unpacked remote keys. With their packed forms of 100 bytes, 65,536 are 31 MiB; a mapped range of a map output (4
+/// MiB) has one, so they stand for 256 GiB of other executors' map outputs. A peer maps 16,384 ranges by default, whose
+/// keys are kept as long as they have no more than 350 bytes each.
+const KEY_LIMITS: KeyLimits = KeyLimits { keys: 65_536, bytes: 64 << 20, endpoint_bytes: 16 << 20 };
 
 /// What a wire is for, beside messages and reads of host memory.
 #[derive(Default)]
@@ -144,11 +146,29 @@ impl UcxWire {
         self.worker.check_kind(MemoryKind::Device(0)).is_ok()
     }
 
+    /// Whether UCX can connect to other processes at all, by connecting to this one: with `UCX_NET_DEVICES` naming no
+    /// interface of this machine, say, it starts, has shared memory only, and would fail at each peer.
+    ///
+    /// # Errors
+    /// It has no transport that reaches a process and reports its end.
+    pub fn check_reach(&mut self) -> Result<(), WireError> {
+        let own = self.worker.address().to_vec();
+        let opened = self.open(&own).map_err(|WireError(why)| {
+            let set = selection();
+            WireError(format!(
+                "UCX has nothing here that connects to other processes and reports when they end ({why}){set}: a \
+                 network interface or RDMA device must be up, and UCX must be allowed to use it"
+            ))
+        })?;
+        self.close(opened.endpoint);
+        Ok(())
+    }
+
     fn make(ucx: Arc<Ucx>, received: Option<Arc<RegistrableProvider>>, machine: Machine) -> Result<Self, WireError> {
         let wakeup = Arc::new(EventFd::new()?);
         let inbox: Rc<Inbox> = Rc::default();
         let worker = Worker::new(ucx, Rc::clone(&inbox), machine)?;
-        let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
+        let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(KEY_LIMITS));
         let (waker, has_rdma_device) = (Arc::clone(&wakeup), machine.has_rdma_device);
         let registrar = received.filter(|_| has_rdma_device).map(|it| Registrar::new(it, move || waker.wake()));
         let destinations = Destinations::new(registrar);

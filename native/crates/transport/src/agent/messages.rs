@@ -1,11 +1,11 @@
 //! What an agent does about events of the wire and messages of other agents.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use super::{Agent, PeerNews, split_address};
 use crate::completions::Failure;
-use crate::message::{Body, InstanceId, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
+use crate::message::{Body, InstanceId, MAX_MESSAGE_BYTES, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
 use crate::owner::Answer;
 use crate::proof::{Unproven, greeting_of};
 use crate::reader::Outgoing;
@@ -24,12 +24,22 @@ const MAX_WHY: usize = 300;
 
 /// Senders of malformed messages, as named in the messages.
 #[derive(Default)]
-pub(super) struct MalformedSenders(HashSet<Option<InstanceId>>);
+pub(super) struct MalformedSenders {
+    told: HashSet<Option<InstanceId>>,
+    /// The last turn that has logged one.
+    turn: Option<u64>,
+}
 
 impl MalformedSenders {
-    /// Whether a sender is to be logged: the first time, unless too many others have been.
-    fn is_news(&mut self, sender: Option<InstanceId>) -> bool {
-        self.0.len() < MAX_MALFORMED_SENDERS && self.0.insert(sender)
+    /// Whether a sender is to be logged: the first time, unless too many others have been, or one was in this turn
+    /// (writing a line may take longer than all else that a turn does).
+    fn is_news(&mut self, sender: Option<InstanceId>, turn: u64) -> bool {
+        let may_tell = self.told.len() < MAX_MALFORMED_SENDERS && self.turn != Some(turn);
+        let is_news = may_tell && self.told.insert(sender);
+        if is_news {
+            self.turn = Some(turn);
+        }
+        is_news
     }
 }
 
@@ -53,6 +63,48 @@ pub(super) struct Greeter {
     number: u32,
     nonce: Nonce,
     address: Vec<u8>,
+}
+
+/// Readers that wait until a turn can open a connection for the answer to their greeting, each once.
+#[derive(Default)]
+pub(super) struct Greeters {
+    /// In the order of their first greetings.
+    order: VecDeque<InstanceId>,
+    last_greeting: HashMap<InstanceId, Greeter>,
+}
+
+impl Greeters {
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Has a reader wait, if there are fewer than `most`; one that waits already waits for the answer to this greeting.
+    fn add(&mut self, greeter: Greeter, most: usize) {
+        let reader = greeter.reader;
+        if self.last_greeting.contains_key(&reader) {
+            self.last_greeting.insert(reader, greeter);
+        } else if self.order.len() < most {
+            self.order.push_back(reader);
+            self.last_greeting.insert(reader, greeter);
+        }
+    }
+
+    fn waits(&self, reader: InstanceId) -> bool {
+        self.last_greeting.contains_key(&reader)
+    }
+
+    fn take_first(&mut self) -> Option<Greeter> {
+        self.order.pop_front().and_then(|reader| self.last_greeting.remove(&reader))
+    }
+
+    fn put_back(&mut self, greeter: Greeter) {
+        self.order.push_front(greeter.reader);
+        self.last_greeting.insert(greeter.reader, greeter);
+    }
 }
 
 impl<W: Wire> Agent<W> {
@@ -81,14 +133,18 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Event::Failed { endpoint, error } => match self.links.at(endpoint) {
-                Some(other) => self.close_link(other, Failure::Peer, &error.to_string()),
+                Some(other) => self.connection_lost(other, &error.to_string(), now),
                 None => self.wire.close(endpoint),
             },
         }
     }
 
-    /// A message's bytes. Those of a tagged one are read further only if the tag is right.
+    /// A message's bytes. Those of a tagged one are read further only if the tag is right, and none of one that is
+    /// longer than any honest one.
     fn received(&mut self, bytes: &[u8], now: Instant) {
+        if bytes.len() > MAX_MESSAGE_BYTES {
+            return self.malformed(bytes);
+        }
         let tagged = Message::tag_of(bytes);
         if let Ok((sender, Some(tag))) = tagged {
             match self.tags.judge(sender, &tag, bytes) {
@@ -133,10 +189,12 @@ impl<W: Wire> Agent<W> {
                 Err(Unproven) => self.unproven(),
             },
             Body::Sample { on_device: false, address, content, key } => {
-                self.reader.sample(&mut self.wire, sender, address, content, &key, now);
+                let told = self.reader.sample(&mut self.wire, sender, address, content, &key, now);
+                told.err().into_iter().for_each(|broken| self.give_up(broken));
             }
             Body::Sample { on_device: true, address, content, key } => {
-                self.reader.device_sample(&mut self.wire, sender, address, content, key);
+                let told = self.reader.device_sample(&mut self.wire, sender, address, content, key);
+                told.err().into_iter().for_each(|broken| self.give_up(broken));
             }
             Body::Locate { batch, done, blocks } => {
                 self.owner.done(&mut self.wire, sender, &done);
@@ -150,11 +208,11 @@ impl<W: Wire> Agent<W> {
             }
             Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
             Body::Refused { number, refused, why } => {
-                self.refused(sender, message.tag.map(|_| number), refused, &why);
+                self.refused(sender, message.tag.map(|_| number), refused, &why, now);
             }
             Body::TurnedAway { number, refused, reader_nonce, proof, why } => {
                 if self.reader.is_turned_away(sender, reader_nonce, (number, refused), &why, &proof) {
-                    self.refused(sender, Some(number), refused, &why);
+                    self.refused(sender, Some(number), refused, &why, now);
                 } else {
                     self.unproven();
                 }
@@ -220,21 +278,19 @@ impl<W: Wire> Agent<W> {
             return self.greeted_again(reader, nonce);
         }
         self.links.hear(reader, number);
-        // One that has greeted again and was not answered waits for the answer to this greeting.
-        self.greeters.retain(|greeter| greeter.reader != reader);
-        let left = self.admit(Greeter { reader, number, nonce, address: address.to_vec() }, now);
+        let greeter = Greeter { reader, number, nonce, address: address.to_vec() };
+        let left = if self.greeters.waits(reader) { Some(greeter) } else { self.admit(greeter, now) };
         // As many as there can be connections; of another one the greeting counts as lost.
-        if self.greeters.len() < self.links.limit() {
-            self.greeters.extend(left);
-        }
+        left.into_iter().for_each(|greeter| self.greeters.add(greeter, self.links.limit()));
     }
 
     /// Answers readers that have waited for the answer to their greeting, as far as this turn can.
     pub(super) fn admit_greeters(&mut self, now: Instant) {
-        for greeter in std::mem::take(&mut self.greeters) {
+        while let Some(greeter) = self.greeters.take_first() {
             self.shared.step();
-            let left = self.admit(greeter, now);
-            self.greeters.extend(left);
+            if let Some(greeter) = self.admit(greeter, now) {
+                return self.greeters.put_back(greeter);
+            }
         }
     }
 
@@ -244,6 +300,9 @@ impl<W: Wire> Agent<W> {
     /// there a session: closing another one here would not end the reads.
     fn admit(&mut self, greeter: Greeter, now: Instant) -> Option<Greeter> {
         let Greeter { reader, number, nonce, ref address } = greeter;
+        if self.openings.are_used_up() && self.links.get(reader).is_none_or(|link| link.number < number) {
+            return Some(greeter);
+        }
         self.links.touch(reader, now);
         if self.links.get(reader).is_some_and(|link| link.number < number) {
             if self.reader.expects_nothing_of(reader) {
@@ -301,11 +360,11 @@ impl<W: Wire> Agent<W> {
     }
 
     /// The other side has closed a connection, or waits at another one. Its `number` is believed if it is proven.
-    fn refused(&mut self, sender: InstanceId, number: Option<u32>, refused: u32, why: &str) {
+    fn refused(&mut self, sender: InstanceId, number: Option<u32>, refused: u32, why: &str, now: Instant) {
         number.into_iter().for_each(|number| self.links.hear(sender, number));
         // It may come late, when there is another connection.
         if self.links.get(sender).is_some_and(|link| link.number <= refused) {
-            self.close_link(sender, Failure::Peer, &format!("it refuses: {}", readable(why)));
+            self.connection_lost(sender, &format!("it refuses: {}", readable(why)), now);
         }
     }
 
@@ -320,7 +379,7 @@ impl<W: Wire> Agent<W> {
     fn malformed(&mut self, bytes: &[u8]) {
         self.shared.statistics().add(Statistic::MalformedMessages, 1);
         let sender = Message::sender_of(bytes);
-        if self.malformed.is_news(sender) {
+        if self.malformed.is_news(sender, self.turns) {
             let sender =
                 sender.map_or_else(|| "an unreadable sender".to_string(), |sender| format!("{:#018x}", sender.0));
             eprintln!(
@@ -363,13 +422,15 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_of_malformed_messages_is_told_of_once_and_a_flood_of_names_ends() {
+    fn a_sender_of_malformed_messages_is_told_of_once_one_in_a_turn_and_a_flood_of_names_ends() {
         let mut senders = MalformedSenders::default();
-        for sender in [None, Some(InstanceId(1)), Some(InstanceId(2))] {
-            assert!(senders.is_news(sender));
-            assert!(!senders.is_news(sender));
+        let first = [None, Some(InstanceId(1)), Some(InstanceId(2))];
+        for (turn, sender) in first.into_iter().enumerate() {
+            assert!(senders.is_news(sender, turn as u64));
+            assert!(!senders.is_news(sender, turn as u64 + 1));
+            assert!(!senders.is_news(Some(InstanceId(9)), turn as u64), "another one in the same turn");
         }
-        let told = (100..1000).filter(|sender| senders.is_news(Some(InstanceId(*sender)))).count();
+        let told = (100..1000).filter(|sender| senders.is_news(Some(InstanceId(*sender)), *sender)).count();
         assert_eq!(told, MAX_MALFORMED_SENDERS - 3);
     }
 }

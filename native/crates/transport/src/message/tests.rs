@@ -120,3 +120,23 @@ fn a_message_without_the_tag_of_its_side_is_malformed() {
     of_both[0] |= TAG_OF_READER;
     assert_eq!(Message::decode(&of_both), Err(Malformed));
 }
+
+/// What [`LocatedBytes`] lets in is what the message takes, to the byte.
+#[test]
+fn an_answer_that_is_kept_to_the_limit_is_no_longer_than_a_message_may_be() {
+    const BLOCKS: usize = 512;
+    let (mut left, mut keys, mut ranges) = (LocatedBytes::of_blocks(BLOCKS), Vec::new(), Vec::new());
+    while left.take_key(1000) && left.take_range() {
+        ranges.push(Range { key: keys.len() as u16, address: 1, bytes: 1 });
+        keys.push(Key { region: 1, bytes: vec![1; 1000] });
+    }
+    while left.take_range() {
+        ranges.push(Range { key: 0, address: 1, bytes: 1 });
+    }
+    let mut found: Vec<Found> = vec![Err(Missing::Busy); BLOCKS - 1];
+    found.push(Ok(ranges));
+    let tag = Some(Tag { by: Role::Owner, number: 1, mac: [0; TAG_MAC_BYTES] });
+    let message = Message { sender: InstanceId(1), body: Body::Located { batch: 1, keys, found }, tag };
+    let bytes = message.encode().len();
+    assert!(bytes <= MAX_MESSAGE_BYTES && bytes > MAX_MESSAGE_BYTES - 2000, "{bytes}");
+}

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use sluice_mem::MemoryKind;
+use sluice_testkit::memory::live_bytes;
 
 use super::scripted_owner::{SCRIPTED_PEER, ScriptedOwner};
 use super::world::{Reads, bytes_of, failure_of};
 use crate::agent::Command;
 use crate::completions::Failure;
 use crate::loopback::Faults;
-use crate::message::Body;
+use crate::message::{Body, Found, Key, MAX_KEY_BYTES, MAX_MESSAGE_BYTES, Range};
 use crate::statistics::Statistic;
+use crate::told::MOST_OF_ONE;
 use crate::wire::{Event, Wire};
 
 pub(super) fn an_owner_that_answers_twice_is_disconnected_and_no_memory_is_lost(reads: Reads) {
@@ -133,10 +135,71 @@ pub(super) fn a_failed_read_fails_its_own_block_only(reads: Reads) {
     let address = memory.as_ptr().expose_provenance();
     // SAFETY: `memory` lives until the end.
     let (_, key) = unsafe { owner.wire.register(address, 64, MemoryKind::Host) }.expect("registered");
-    let keys = vec![crate::message::Key { region: 1, bytes: key }];
-    let range = crate::message::Range { key: 0, address: address as u64, bytes: 64 };
+    let keys = vec![Key { region: 1, bytes: key }];
+    let range = Range { key: 0, address: address as u64, bytes: 64 };
     owner.say(Body::Located { batch: 4, keys, found: vec![Ok(vec![range])] });
     owner.world.run(5);
     assert_eq!(bytes_of(&owner.world.take(0)[0]), memory);
     assert_eq!(owner.world.error(0, SCRIPTED_PEER as usize), "");
+}
+
+/// As many keys as a message holds, each for a range of a byte; ranges of a byte without number.
+fn far_too_much(of_keys: bool, batch: u64) -> (Vec<Key>, Vec<Range>) {
+    let (bytes, count) = if of_keys { (MAX_KEY_BYTES, 120) } else { (40, 28_000) };
+    let keys = if of_keys { count } else { 1 };
+    let key = |key: u64| Key { region: batch << 32 | key, bytes: vec![0; bytes] };
+    let range = |range: u64| Range { key: (range % keys) as u16, address: range, bytes: 1 };
+    ((0..keys).map(key).collect(), (0..count).map(range).collect())
+}
+
+/// Answers that are well-formed and far larger than any honest one, to questions that were asked, of blocks whose reads
+/// do not end. What is kept of them is bounded; the connection ends, and its blocks are left to Netty.
+pub(super) fn an_owner_that_tells_of_too_much_is_disconnected_and_bounded_memory_is_kept(reads: Reads) {
+    for of_keys in [true, false] {
+        let mut owner = ScriptedOwner::new(reads, 60);
+        let memory = [5; 64];
+        owner.show(&memory, memory);
+        owner.world.network.set_faults(Faults { delay: Duration::from_secs(3600), ..Faults::default() });
+        let (before, mut most, mut asked) = (live_bytes(), 0, 0);
+        while owner.world.error(0, SCRIPTED_PEER as usize).is_empty() {
+            owner.world.network.set_faults(Faults::default());
+            owner.fetch();
+            asked += 1;
+            assert!(asked < 1000, "it was not noticed");
+            let (keys, ranges) = far_too_much(of_keys, asked + 1);
+            owner.say(Body::Located { batch: asked + 1, keys, found: vec![Ok(ranges)] });
+            owner.world.network.set_faults(Faults { delay: Duration::from_secs(3600), ..Faults::default() });
+            owner.world.run(1);
+            let told = owner.world.statistic(0, Statistic::ToldBytes) as usize;
+            assert!(told <= MOST_OF_ONE, "{told} bytes are kept");
+            most = most.max(live_bytes() - before);
+        }
+        assert!(most < (MOST_OF_ONE + 32 * MAX_MESSAGE_BYTES) as i64, "{most} bytes were kept");
+        let kept = format!("at most {MOST_OF_ONE} bytes are kept of one owner");
+        owner.assert_given_up(asked as usize, &kept);
+        assert_eq!(owner.world.statistic(0, Statistic::ToldTooMuch), 1);
+        owner.world.network.set_faults(Faults::default());
+        owner.world.run(100);
+        assert_eq!(owner.world.statistic(0, Statistic::ToldBytes), 0, "it goes with the connection");
+    }
+}
+
+pub(super) fn an_owner_whose_key_is_too_long_is_disconnected(reads: Reads) {
+    let memory = [5; 64];
+    let long = || vec![0; MAX_KEY_BYTES + 1];
+    for kind in 0..3 {
+        let mut owner = ScriptedOwner::new(reads, 61);
+        owner.fetch();
+        match kind {
+            0 => owner.say(Body::Sample { on_device: false, address: 8, content: [0; 64], key: long() }),
+            1 => owner.say(Body::Sample { on_device: true, address: 8, content: [0; 64], key: long() }),
+            _ => {
+                owner.show(&memory, memory);
+                let found: Vec<Found> = vec![Ok(vec![Range { key: 0, address: 1, bytes: 1 }])];
+                owner.say(Body::Located { batch: 1, keys: vec![Key { region: 1, bytes: long() }], found });
+            }
+        }
+        owner.assert_given_up(1, "told of a key of 4097 bytes: none has more than 4096");
+        assert_eq!(owner.world.statistic(0, Statistic::ToldTooMuch), 1);
+    }
 }

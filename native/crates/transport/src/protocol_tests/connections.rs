@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::world::{Reads, STEP, World, block, bytes_of, failure_of};
+use crate::agent::{Command, PeerState};
 use crate::completions::Failure;
 use crate::loopback::Faults;
 use crate::options::TransportOptions;
@@ -87,6 +88,111 @@ pub(super) fn a_question_that_crosses_the_end_of_its_connection_is_asked_again(r
     world.assert_nothing_left();
 }
 
+/// A firewall, or the peer's kernel, ends the connection while nothing is under way over it.
+pub(super) fn a_connection_that_is_lost_while_it_is_idle_is_opened_again(reads: Reads) {
+    let mut world = World::new(reads, 33, &["s", "s"]);
+    let data = [world.publish(0, 1, &[5000]), world.publish(1, 1, &[7000])];
+    world.connect(0, 1);
+    for round in 1..4 {
+        world.fetch(0, 1, &[block(1, 0, 1)]);
+        assert_eq!(bytes_of(&world.ended(0, 1)[0]), data[1], "round {round}: {}", world.error(0, 1));
+        assert_eq!(world.statistic(0, Statistic::ConnectionsLostIdle), round - 1);
+        let owner = world.node(1);
+        world.network.reset(&owner);
+        world.run(10);
+        assert_eq!((world.network.connections(), world.error(0, 1).as_str()), (0, ""));
+    }
+    // The other way round, from the side that was read from only.
+    world.connect(1, 0);
+    world.fetch(1, 0, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(1, 1)[0]), data[0]);
+    world.assert_nothing_left();
+}
+
+/// One side closes it as idle, and its CLOSING does not come: the other side sees a failure.
+pub(super) fn a_connection_whose_closing_was_lost_is_opened_again(reads: Reads) {
+    let options = |process, options: &mut TransportOptions| {
+        if process == 1 {
+            short_lived(options);
+        }
+    };
+    let mut world = World::with_each(reads, 34, &["s", "s"], options);
+    let data = world.publish(1, 1, &[7000]);
+    world.connect(0, 1);
+    for round in 1..4 {
+        world.fetch(0, 1, &[block(1, 0, 1)]);
+        assert_eq!(bytes_of(&world.ended(0, 1)[0]), data, "round {round}: {}", world.error(0, 1));
+        world.network.set_faults(Faults { failing_messages: 1000, ..Faults::default() });
+        world.run(IDLE_STEPS + 100);
+        world.network.set_faults(Faults::default());
+        assert_eq!(world.statistic(1, Statistic::ConnectionsClosedIdle), round, "the owner has closed it");
+        assert_eq!(world.statistic(0, Statistic::ConnectionsLostIdle), round, "the reader was not told");
+    }
+    world.assert_nothing_left();
+}
+
+/// The failure is noticed when the next question is on its way: that is asked again, once.
+pub(super) fn a_question_over_a_connection_that_was_lost_before_is_asked_again_once(reads: Reads) {
+    let mut world = World::new(reads, 35, &["s", "s"]);
+    let data = world.publish(1, 1, &[7000]);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    let (reader, owner) = (world.node(0), world.node(1));
+    let ask = |world: &mut World| {
+        world.network.set_faults(Faults { delay: Duration::from_millis(100), ..Faults::default() });
+        world.fetch(0, 1, &[block(1, 0, 1)]);
+        world.step(STEP);
+        world.network.set_faults(Faults::default());
+    };
+    ask(&mut world);
+    world.network.reset(&reader);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data, "{}", world.error(0, 1));
+    assert_eq!(world.statistic(0, Statistic::ConnectionsLostIdle), 1);
+    // Lost again as soon as it is open again: the blocks end.
+    ask(&mut world);
+    for _ in 0..20 {
+        world.network.reset(&reader);
+        world.step(STEP);
+    }
+    assert_eq!(failure_of(&world.ended(0, 1)[0]), Failure::Peer);
+    assert!(world.error(0, 1).contains("reset"), "{}", world.error(0, 1));
+    // A peer that is gone is not waited for any longer than before, and what has failed late is not asked again.
+    world.connect(0, 1);
+    world.run(20);
+    world.network.silence(&owner, true);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.run(3000);
+    world.network.silence(&owner, false);
+    world.network.reset(&reader);
+    assert_eq!(failure_of(&world.ended(0, 1)[0]), Failure::Peer);
+    world.assert_nothing_left();
+}
+
+/// An owner that ends while nothing is read from it: the next fetch ends at once, and says why; the process in its
+/// place has an address of its own.
+pub(super) fn an_owner_that_has_ended_meanwhile_fails_the_next_fetch_at_once(reads: Reads) {
+    let mut world = World::new(reads, 36, &["s", "s", "s"]);
+    let data = [1, 2].map(|owner| world.publish(owner, 1, &[7000]));
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data[0]);
+    let owner = world.node(1);
+    world.network.kill(&owner);
+    world.run(10);
+    assert_eq!(world.error(0, 1), "", "nothing was to be read");
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.run(3);
+    assert_eq!(failure_of(&world.take(0)[0]), Failure::Peer);
+    assert!(world.error(0, 1).contains("no process at this address"), "{}", world.error(0, 1));
+    let address = world.processes[2].agent.address().to_vec();
+    world.processes[0].shared.peers.lock().expect("no panic").insert(1, PeerState::default());
+    world.command(0, Command::Connect { peer: 1, attempt: 0, address });
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data[1], "{}", world.error(0, 1));
+    assert_eq!(world.processes[0].arena.leased_bytes(), 0);
+}
+
 pub(super) fn a_reader_has_no_more_connections_than_its_limit(reads: Reads) {
     const OWNERS: usize = 8;
     let mut world = World::with(reads, 31, &["s"; OWNERS + 1], limited(3));
@@ -162,7 +268,7 @@ fn idle_peers_cost_a_turn_no_call() {
     let mut world = World::new(Reads::Loopback, 27, &[""; PEERS + 1]);
     let data = world.publish(1, 1, &[100]);
     (1..=PEERS).for_each(|owner| world.connect(0, owner));
-    world.run(PEERS / 10);
+    world.run(PEERS / 2);
     assert!((1..=PEERS).all(|owner| world.is_ready(0, owner)));
     let node = world.node(0);
     world.network.take_calls(&node);

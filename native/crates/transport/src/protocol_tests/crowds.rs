@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use sluice_mem::Arena;
+use sluice_testkit::memory::live_bytes;
 
 use crate::agent::TransportOptions;
 use crate::completions::{Completion, Failure};
 use crate::crowd::Crowd;
+use crate::effort::MOST_MESSAGES;
+use crate::links::MAX_OPENED;
 use crate::statistics::Statistic;
 
 const BLOCK: usize = 256 << 10;
@@ -301,7 +304,7 @@ fn a_storm_of_connections_is_opened_a_few_a_turn() {
         crowd.turn_for(TURN);
         turns += 1;
         let greetings = crowd.take_greetings();
-        assert!((1..=16).contains(&greetings), "{greetings} connections in one turn");
+        assert!((1..=MAX_OPENED).contains(&greetings), "{greetings} connections in one turn");
         opened += greetings;
         assert!(opened == PEERS - 1 || crowd.queued() >= PEERS - 1 - opened, "{} are queued", crowd.queued());
         if turns == 4 {
@@ -312,7 +315,7 @@ fn a_storm_of_connections_is_opened_a_few_a_turn() {
             );
         }
     }
-    assert!(turns <= PEERS / 16 + 1, "{turns} turns");
+    assert!(turns <= PEERS / MAX_OPENED + 1, "{turns} turns");
     crowd.settle();
     assert_eq!((crowd.statistic(Statistic::Connections), crowd.queued()), (PEERS as u64, 0));
     let ended = crowd.take();
@@ -331,12 +334,43 @@ fn a_storm_of_greetings_is_answered_a_few_a_turn() {
         crowd.turn_for(TURN);
         turns += 1;
         let openings = crowd.take_openings();
-        assert!((1..=16).contains(&openings), "{openings} connections in one turn");
+        assert!((1..=MAX_OPENED).contains(&openings), "{openings} connections in one turn");
         opened += openings;
     }
-    assert!(turns <= PEERS / 16 + 1, "{turns} turns");
+    assert!(turns <= PEERS / MAX_OPENED + 1, "{turns} turns");
     crowd.settle();
     assert_eq!((crowd.statistic(Statistic::Connections), crowd.queued()), (PEERS as u64, 0));
+}
+
+/// Somebody has recorded the greetings of all readers, and sends all of them again and again at once.
+#[test]
+fn recorded_greetings_count_towards_what_a_turn_does_and_take_no_memory() {
+    const PEERS: usize = 1000;
+    const ROUNDS: usize = 20;
+    let options = TransportOptions { max_connections: 2 * PEERS, ..TransportOptions::default() };
+    let mut crowd = Crowd::new(PEERS, 4096, Arena::host(BLOCK), &options).expect("good options");
+    (0..PEERS).for_each(|peer| crowd.greet(peer));
+    crowd.settle();
+    assert_eq!(crowd.statistic(Statistic::Connections), PEERS as u64);
+    crowd.take_openings();
+    let (mut before, mut live) = (crowd.statistic(Statistic::UnprovenMessages), 0);
+    for round in 1..=ROUNDS {
+        (0..PEERS).for_each(|peer| crowd.greet(peer));
+        let mut turns = 0;
+        while crowd.turn_for(TURN) {
+            let dropped = crowd.statistic(Statistic::UnprovenMessages);
+            assert!(dropped - before <= MOST_MESSAGES as u64, "{} in one turn", dropped - before);
+            (before, turns) = (dropped, turns + 1);
+        }
+        assert!(turns >= PEERS / MOST_MESSAGES, "{turns} turns");
+        if round == 2 {
+            live = live_bytes();
+        }
+    }
+    assert_eq!(before, (ROUNDS * PEERS) as u64, "each of them was dropped and counted");
+    assert_eq!((crowd.take_openings(), crowd.queued()), (0, 0));
+    let grown = live_bytes() - live;
+    assert!(grown < 64 << 10, "{grown} bytes were kept of {} greetings", ROUNDS * PEERS);
 }
 
 /// A peer whose attempts have failed has a higher number, which this side reaches by opening and closing as often.
@@ -348,7 +382,7 @@ fn a_turn_opens_few_connections_also_to_reach_a_peers_number() {
     while opened < 100 {
         crowd.turn_for(TURN);
         let openings = crowd.take_openings();
-        assert!((1..=16).contains(&openings), "{openings} connections in one turn");
+        assert!((1..=MAX_OPENED).contains(&openings), "{openings} connections in one turn");
         opened += openings;
     }
     crowd.settle();

@@ -149,7 +149,6 @@ fn greetings_and_refusals_of_version_5_say_so() {
 /// Strangers choose the address that a refusal goes to: few are opened, whether they are there or not.
 #[test]
 fn greetings_of_other_versions_open_few_connections() {
-    const TURNS: usize = 3;
     let mut world = World::new(Reads::Loopback, 43, &["s"]);
     let mut wire = world.bare_wire();
     let link = wire.open(&world.processes[0].agent.address()[8..]).expect("there");
@@ -164,15 +163,21 @@ fn greetings_of_other_versions_open_few_connections() {
             wire.send(link.endpoint, Message::of(sender, hello).encode());
         }
         world.network.take_calls(&node);
-        world.run(TURNS);
-        world.network.take_calls(&node)
+        let (mut turns, mut looks) = (0, 0);
+        while turns < 3 || world.processes[0].shared.queued() > 0 {
+            // A turn that has not taken up everything before does not look for more.
+            looks += usize::from(world.processes[0].shared.queued() == 0);
+            world.step(STEP);
+            turns += 1;
+        }
+        world.network.take_calls(&node) - looks
     };
-    assert_eq!(calls(&mut world, &mut (0..100).map(|i| vec![i; 100_000])), TURNS, "too long to be opened");
+    assert_eq!(calls(&mut world, &mut (0..100).map(|i| vec![i; 100_000])), 0, "too long to be opened");
     let mut changing = (1000..3000u64).map(address_of);
-    assert_eq!(calls(&mut world, &mut changing), TURNS + MAX_STRANGERS);
+    assert_eq!(calls(&mut world, &mut changing), MAX_STRANGERS);
     world.run(3000);
     let mut changing = (3000..5000u64).map(address_of);
-    assert_eq!(calls(&mut world, &mut changing), TURNS, "no more in this process's life");
+    assert_eq!(calls(&mut world, &mut changing), 0, "no more in this process's life");
     assert_eq!(world.statistic(0, Statistic::UnprovenMessages), 4100);
     assert_eq!(world.network.connections(), 1);
 }

@@ -2,11 +2,14 @@
 //! replayed, guessed and random ones. It learns nothing, its messages are counted and take no memory, no connection is
 //! opened for it, and the connections of others stay as they are.
 
+use std::time::Duration;
+
 use sluice_testkit::memory::live_bytes;
 use sluice_testkit::xorshift;
 
 use super::world::{Reads, STEP, World, block, bytes_of};
 use crate::cma::CmaWire;
+use crate::effort::MOST_MESSAGES;
 use crate::loopback::Loopback;
 use crate::message::{Body, InstanceId, Message, Tag, TaggedBy, VERSION};
 use crate::proof::{Greeting, Handshake, Role, Secret};
@@ -160,9 +163,12 @@ fn honest_reader(world: &mut World) -> (Stranger, Vec<Vec<u8>>) {
     (reader, seen)
 }
 
+/// How many kinds of hostile messages there are.
+const KINDS: u64 = 11;
+
 /// One hostile message, which follows from `random`; `peer` is a process that the owner reads from.
 fn hostile(world: &World, intruder: &Stranger, peer: InstanceId, seen: &[Vec<u8>], random: u64) -> Vec<u8> {
-    let (kind, fresh) = (random % 11, InstanceId(random | 1 << 63));
+    let (kind, fresh) = (random % KINDS, InstanceId(random | 1 << 63));
     let old = &seen[(random >> 8) as usize % seen.len()];
     let at = (random >> 16) as usize;
     let named = [READER, peer, fresh][at % 3];
@@ -248,6 +254,67 @@ fn who_follows_a_handshake_does_not_break_it() {
     assert_eq!(world.statistic(0, Statistic::Connections), 0);
     assert_eq!(world.statistic(0, Statistic::UnprovenMessages), 5);
     assert_eq!(intruder.hear(&world), Vec::<Vec<u8>>::new());
+}
+
+/// The flood that comes all at once: of each kind, and of what the reader has sent, its greeting above all.
+#[test]
+fn a_turn_takes_up_a_bounded_part_of_a_flood_of_any_kind() {
+    const FLOOD: usize = 2000;
+    let mut world = World::new(Reads::Loopback, 41, &[SECRET, SECRET]);
+    world.publish(0, 0, &[100]);
+    world.connect(0, 1);
+    world.run(20);
+    let (mut reader, seen) = honest_reader(&mut world);
+    let (peer, mut intruder) = (instance(&world, 1), Stranger::new(&world, INTRUDER, GUESS));
+    let (mut batch, mut longest) = (10, Duration::ZERO);
+    let dropped = |world: &World| {
+        world.statistic(0, Statistic::MalformedMessages) + world.statistic(0, Statistic::UnprovenMessages)
+    };
+    for kind in 0..KINDS + seen.len() as u64 {
+        for i in 0..FLOOD as u64 {
+            let random = xorshift((kind << 32) | (i + 1));
+            let message = match kind.checked_sub(KINDS) {
+                None => hostile(&world, &intruder, peer, &seen, random / KINDS * KINDS + kind),
+                Some(old) => seen[old as usize].clone(),
+            };
+            intruder.send(&message);
+        }
+        // After all of the flood.
+        batch += 1;
+        let question = Body::Locate { batch, done: vec![], blocks: vec![block(0, 0, 1)] };
+        reader.say(&world, question);
+        let (first, mut left, mut turns) = (dropped(&world), FLOOD + 1, 0);
+        while left > 0 {
+            let start = processor_time();
+            world.step(STEP);
+            longest = longest.max(processor_time() - start);
+            let now = world.processes[0].shared.queued();
+            assert!(left - now <= MOST_MESSAGES, "{} of kind {kind} in one turn", left - now);
+            (left, turns) = (now, turns + 1);
+        }
+        assert!((FLOOD / MOST_MESSAGES..FLOOD / 20).contains(&turns), "{turns} turns for kind {kind}");
+        // A recorded CHALLENGE is the owner's own.
+        let is_challenge = kind == KINDS + 1;
+        let dropped = dropped(&world) - first;
+        assert!(is_challenge || dropped >= FLOOD as u64 * 9 / 10, "{dropped} of kind {kind} were dropped");
+        let answered = reader.hear(&world).iter().any(|bytes| {
+            let (sender, tag) = Message::tag_of(bytes).expect("well-formed");
+            tag.is_some_and(|tag| reader.tags.accepts(sender, &tag, bytes))
+        });
+        assert!(answered, "the reader's question of kind {kind}");
+        reader.say(&world, Body::Done { batches: vec![batch] });
+        intruder.hear(&world);
+    }
+    println!("the longest turn of two agents: {} us of the processor", longest.as_micros());
+    assert_eq!(world.statistic(0, Statistic::ConnectionsOpened), 2, "none was closed and opened again");
+}
+
+/// That of this thread.
+fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes to the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 #[test]

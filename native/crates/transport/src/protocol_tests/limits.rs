@@ -129,7 +129,7 @@ fn questions_of_one_reader_are_limited() {
     for _ in 0..MAX_OPEN_QUESTIONS + 6 {
         world.fetch(0, 1, &[block(1, 0, 1)]);
     }
-    world.run(5);
+    world.run(20);
     assert_eq!(world.statistic(1, Statistic::OpenQuestions), MAX_OPEN_QUESTIONS as u64 + 6);
     assert_eq!(world.statistic(1, Statistic::RefusedQuestions), 6);
     world.processes[1].disk.let_go();

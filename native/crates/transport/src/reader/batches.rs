@@ -212,7 +212,12 @@ impl Batches {
         self.done.entry(owner).or_default().push(number);
     }
 
-    pub(super) fn take_done_of(&mut self, owner: InstanceId) -> Vec<u64> {
+    /// The batches that an owner is to be told of, at most so many of them.
+    pub(super) fn take_done_of(&mut self, owner: InstanceId, most: usize) -> Vec<u64> {
+        let Some(done) = self.done.get_mut(&owner) else { return Vec::new() };
+        if done.len() > most {
+            return done.drain(..most).collect();
+        }
         self.done.remove(&owner).unwrap_or_default()
     }
 

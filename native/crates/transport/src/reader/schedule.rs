@@ -321,7 +321,7 @@ impl Schedule {
             let local = unsafe { memory.add(piece.offset) };
             let get = Get {
                 token: *token,
-                key: &piece.key,
+                key: piece.key.bytes(),
                 remote: piece.remote,
                 local,
                 bytes: piece.bytes,

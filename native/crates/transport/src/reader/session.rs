@@ -1,9 +1,12 @@
 //! One connection as its reader sees it: the handshake, then questions and their answers.
 
 use std::collections::{HashSet, VecDeque};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use crate::message::{Body, InstanceId, Nonce, Proof, SAMPLE_BYTES, VERSION};
 use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, greeting_nonce};
+use crate::told::Told;
 use crate::wire::{Endpoint, Opened};
 
 /// The caller's number for a peer.
@@ -70,20 +73,37 @@ pub(super) struct Session {
     unasked: Vec<u64>,
     /// Batches that were asked for and not answered: answers come in the same order.
     asked: VecDeque<u64>,
+    /// When the first of those was asked for.
+    asked_since: Option<Instant>,
     /// Batches with blocks that have not ended.
     open: HashSet<u64>,
     /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has
     /// answered none.
     retrying: bool,
     device: DeviceReads,
+    /// What is kept of what the owner has told.
+    pub(super) told: Rc<Told>,
 }
 
 impl Session {
-    pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint) -> Self {
-        let (unasked, asked, open, retrying) = Default::default();
+    pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint, told: Rc<Told>) -> Self {
+        let (unasked, asked, asked_since, open, retrying) = Default::default();
         let nonce = greeting_nonce(id.0);
         let device = DeviceReads::Unknown;
-        Self { id, owner, endpoint, nonce, stage: Stage::Greeted, unasked, asked, open, retrying, device }
+        Self {
+            id,
+            owner,
+            endpoint,
+            nonce,
+            stage: Stage::Greeted,
+            unasked,
+            asked,
+            asked_since,
+            open,
+            retrying,
+            device,
+            told,
+        }
     }
 
     /// The first message.
@@ -214,9 +234,24 @@ impl Session {
         !self.retrying
     }
 
+    /// Whether the end of its connection, now, lets its batches be asked for over another one: the owner was reached
+    /// over it before, and has answered nothing since it was asked for all of them, which is no longer ago than
+    /// `patience`. So a connection that was lost while nothing passed over it costs no block, also where that is
+    /// noticed by the next question only; and a peer that was lost is not waited for twice.
+    pub(super) fn may_ask_elsewhere(&self, patience: Duration, now: Instant) -> bool {
+        let asked_lately = || self.asked_since.is_some_and(|since| now.saturating_duration_since(since) <= patience);
+        let unanswered = self.unasked.len() + self.asked.len();
+        self.is_ready()
+            && (self.is_unused()
+                || self.open.len() == unanswered && self.may_retry() && (self.asked.is_empty() || asked_lately()))
+    }
+
     /// The batches to ask for now.
-    pub(super) fn ask(&mut self) -> Vec<u64> {
+    pub(super) fn ask(&mut self, now: Instant) -> Vec<u64> {
         let unasked = std::mem::take(&mut self.unasked);
+        if self.asked.is_empty() {
+            self.asked_since = Some(now);
+        }
         self.asked.extend(&unasked);
         unasked
     }
@@ -230,6 +265,7 @@ impl Session {
             return Err("it told out of turn where blocks are: a message was lost, or came twice".to_string());
         }
         self.asked.pop_front();
+        self.asked_since = None;
         self.retrying = false;
         Ok(())
     }

@@ -11,6 +11,7 @@ use sluice_transport::WireError;
 
 use super::inbox::{Inbox, callback_arg, on_message};
 use super::status::check;
+use crate::environment::selection;
 use crate::library::{Machine, OLDEST_FOR_DEVICE_MEMORY, Ucx};
 use crate::sys::{self, Functions};
 
@@ -196,7 +197,8 @@ fn new_context(ucx: &Ucx, machine: Machine) -> Result<sys::Context, WireError> {
     let status = unsafe { (calls.init)(major, minor, &params, config, &mut context) };
     // SAFETY: read above, released once, and not used again: the context has its own copy.
     unsafe { (calls.config_release)(config) };
-    check("making a context", status)?;
+    // UCX's own lines on the standard error say what it has instead.
+    check("making a context", status).map_err(|WireError(why)| WireError(format!("{why}{}", selection())))?;
     Ok(context)
 }
 

@@ -34,12 +34,16 @@ import java.util.List;
  * @param connectionsOpened connections that were opened
  * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for
  * others
+ * @param connectionsLostIdle those of them that were lost while nothing, or only a question of a moment ago, was
+ * under way
  * @param connectionsRefused times that there was no room for another one
  * @param receiveWaits times that a connection's blocks had to wait for memory to be received into
  * @param receiveWaitNanos how long they have waited, all together, in nanoseconds, those that wait now included
  * @param receiveGivenUp blocks that were left to Netty because there was no memory for them in time
  * @param devicesReadable connections over which a sample in the memory of the other side's GPU came as it was
  * @param devicesUnreadable those over which it did not, or could not be read
+ * @param toldBytes bytes that are kept of what owners have told: keys of their memory, and where blocks are
+ * @param toldTooMuch connections that were ended because their owners told of more than may be kept
  */
 public record TransportStatistics(
     long mappedRegions,
@@ -67,12 +71,15 @@ public record TransportStatistics(
     long connections,
     long connectionsOpened,
     long connectionsClosedIdle,
+    long connectionsLostIdle,
     long connectionsRefused,
     long receiveWaits,
     long receiveWaitNanos,
     long receiveGivenUp,
     long devicesReadable,
-    long devicesUnreadable) {
+    long devicesUnreadable,
+    long toldBytes,
+    long toldTooMuch) {
 
   /** The names of the components, in their order: the native library must have the same. */
   static final List<String> NAMES = List.of(
@@ -80,8 +87,9 @@ public record TransportStatistics(
       "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
       "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
-      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused",
-      "receiveWaits", "receiveWaitNanos", "receiveGivenUp", "devicesReadable", "devicesUnreadable");
+      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsLostIdle", "connectionsRefused",
+      "receiveWaits", "receiveWaitNanos", "receiveGivenUp", "devicesReadable", "devicesUnreadable",
+      "toldBytes", "toldTooMuch");
 
   static TransportStatistics of(long[] numbers) {
     int i = 0;
@@ -91,7 +99,8 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**
