@@ -63,6 +63,7 @@ public final class GpuPairSorter {
         return false;
       }
     }
+    gpu.count();
     return sort.isSorted();
   }
 
