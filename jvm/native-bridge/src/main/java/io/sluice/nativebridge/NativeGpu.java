@@ -14,7 +14,7 @@ import java.util.List;
  * NativeCore#lastErrorMessage} says more, a closed handle is {@link NativeCore#STALE_HANDLE}. Every method may be
  * called from any thread. {@link #probe} and {@link #open} may take seconds, and do not return if the driver does not:
  * for a thread that nobody waits for. No other call here waits for the GPU, except {@link #keepCopy},
- * {@link #sortPairs} and {@link #close}.
+ * {@link #readCopy}, {@link #sortPairs} and {@link #close}.
  *
  * <p><b>How large a batch is</b>, for {@link #wants} as for the native core: the bytes of its rows and of their entries
  * in the pages, 8 bytes each.

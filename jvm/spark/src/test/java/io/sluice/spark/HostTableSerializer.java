@@ -12,6 +12,7 @@ import java.io.OutputStream;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.util.NoSuchElementException;
 import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.DeserializationStream;
 import org.apache.spark.serializer.SerializationStream;
@@ -212,7 +213,7 @@ final class HostTableSerializer extends Serializer implements Serializable {
     @Override
     public Tuple2<Object, Object> next() {
       if (!hasNext()) {
-        throw new java.util.NoSuchElementException();
+        throw new NoSuchElementException();
       }
       close(given);
       given = ahead;

@@ -362,6 +362,11 @@ public final class ExecutorGpu implements AutoCloseable {
     });
   }
 
+  /** Counts a block that is read from the disk although there is a copy of it, where the GPU itself counts nothing. */
+  void countMissedCopy() {
+    counters.increment(Counter.GPU_CACHE_MISSES);
+  }
+
   /** Drops the copies of a shuffle that has ended. Never throws, and waits for nothing. */
   public void forgetShuffle(int shuffleId) {
     copies.end(shuffleId);

@@ -49,13 +49,17 @@ public final class GpuCopies implements NearerCopies {
     }
     ReadMemory.Piece piece = memory.tryTake(bytes);
     if (piece == null) {
+      gpu.countMissedCopy();
       return null;
     }
     Target target = new Target(piece);
     Future<Boolean> read = gpu.tryRead(block.shuffleId(), block.mapId(), block.reduceId(), block.endReduceId(),
         piece.address(), bytes, target::gpuEnds);
-    if (read != null && isThere(read, target)) {
+    if (read != null && isThere(read)) {
       return new GpuCopyInput(block, piece, bytes, diagnosis);
+    }
+    if (read == null) {
+      gpu.countMissedCopy();
     }
     if (read == null || target.readerEnds()) {
       piece.free();
@@ -63,8 +67,8 @@ public final class GpuCopies implements NearerCopies {
     return null;
   }
 
-  /** Waits for the answer. */
-  private boolean isThere(Future<Boolean> read, Target target) {
+  /** Waits for the answer. One that comes later is counted then, too. */
+  private boolean isThere(Future<Boolean> read) {
     try {
       return read.get(patience.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
@@ -77,6 +81,7 @@ public final class GpuCopies implements NearerCopies {
       // A task that is killed: reading the file ends it.
       Thread.currentThread().interrupt();
     }
+    gpu.countMissedCopy();
     return false;
   }
 

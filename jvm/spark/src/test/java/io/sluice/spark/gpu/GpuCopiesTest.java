@@ -10,6 +10,7 @@ import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.decode.TestMemory;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.ShuffleBlock;
+import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.IOException;
 import java.time.Duration;
@@ -30,7 +31,8 @@ class GpuCopiesTest {
   private static final int BYTES = 200_000;
 
   private final TestGpu device = new TestGpu(0);
-  private final ExecutorGpu gpu = device.open(GpuUse.ON, new Counters());
+  private final Counters counters = new Counters();
+  private final ExecutorGpu gpu = device.open(GpuUse.ON, counters);
   private final TestMemory memory = new TestMemory();
   private final byte[] copy = new byte[BYTES];
 
@@ -56,6 +58,11 @@ class GpuCopiesTest {
 
   private static BlockInput open(GpuCopies copies, long bytes) {
     return copies.open(block(new ShuffleBlockId(4, 5, 6)), bytes, () -> "a diagnosis");
+  }
+
+  /** Blocks that were read from the disk although there was a copy; the device of these tests counts none. */
+  private void assertMissed(int blocks) {
+    assertEquals(blocks, counters.get(Counter.GPU_CACHE_MISSES));
   }
 
   private byte[] bytesOf(BlockInput input) throws IOException {
@@ -97,11 +104,14 @@ class GpuCopiesTest {
     GpuCopies copies = copies();
     assertNull(open(copies, 1000), "a small block");
     assertNull(open(copies, 1L << 30), "a block that is too large for memory");
+    assertMissed(0);
     memory.refuse(true);
     assertNull(open(copies, BYTES), "no memory");
+    assertMissed(1);
     memory.refuse(false);
     device.hasCopies(null);
     assertNull(open(copies, BYTES), "no copy");
+    assertMissed(1);
     assertEquals(List.of(), device.reads());
     device.hasCopies(new byte[BYTES - 8]);
     assertNull(open(copies, BYTES), "a copy of another length");
@@ -114,6 +124,7 @@ class GpuCopiesTest {
     device.refuseStatistics();
     assertNull(open(copies, BYTES));
     assertEquals(1, device.reads().size());
+    assertMissed(1);
   }
 
   /** The memory stays as long as the GPU may write to it, and is not the task's any more. */
@@ -123,6 +134,7 @@ class GpuCopiesTest {
     GpuCopies copies = copies(Duration.ofMillis(20));
     device.readAfter(answers);
     assertNull(open(copies, BYTES));
+    assertMissed(1);
     assertEquals(0, memory.inAccount());
     assertEquals(1, memory.live());
     assertNull(open(copies, BYTES));
@@ -141,6 +153,7 @@ class GpuCopiesTest {
     }
     assertNull(open(new GpuCopies(gpu, memory, Duration.ofSeconds(50)), BYTES));
     assertEquals(device.lanes(), device.reads().size());
+    assertMissed(device.lanes() + 1);
     answers.countDown();
     Await.until("the memory is free", () -> memory.live() == 0);
   }

@@ -33,9 +33,13 @@ class RefusedEncodesTest {
   private LocalSpark spark;
 
   private void start(Map<String, String> settings) {
+    start("local[2]", settings);
+  }
+
+  private void start(String master, Map<String, String> settings) {
     Map<String, String> all = new HashMap<>(settings);
     all.put("spark.sluice.codec.level", "plain");
-    spark = LocalSpark.start(all);
+    spark = LocalSpark.start(master, all);
   }
 
   @AfterEach
@@ -53,7 +57,8 @@ class RefusedEncodesTest {
 
   private void assertSameAsOnStock(Supplier<Dataset<Row>> query) {
     assertEquals(spark.onStock(query), spark.onSluice(query));
-    // Where a task has waited for memory in vain, it encodes a frame first and then looks for room.
+    // A task that has few rows left to sort and nothing to spill encodes a frame, and if other tasks have the memory
+    // that it needs, waits and encodes it again: one frame for each encode that was refused.
     assertTrue(spark.counter(Counter.WRITE_FRAMES_REPEATED) <= spark.counter(Counter.WRITE_ENCODES_REFUSED));
     assertEquals(0, spark.counter(Counter.MEMORY_TIMEOUTS));
   }
@@ -98,10 +103,23 @@ class RefusedEncodesTest {
     start(offHeap ? Map.of("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "24m",
         "spark.sluice.writer.threads", threads)
         : Map.of("spark.sluice.memory.limit", "16m", "spark.sluice.writer.threads", threads));
-    assertSameAsOnStock(() -> digest(spark.session().range(0, 5 * ROWS, 1, 3).selectExpr("id",
-        "case when id % 20000 < 60 then repeat(md5(cast(id as string)), 1500) when id % 3 = 0 then 'a' end as t")
-        .repartition(40, functions.col("id"))));
+    assertSameAsOnStock(this::longRowsThenManyShortOnes);
     assertTrue(offHeap || spark.counter(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
+  }
+
+  private Dataset<Row> longRowsThenManyShortOnes() {
+    return digest(spark.session().range(0, 5 * ROWS, 1, 3).selectExpr("id",
+        "case when id % 20000 < 60 then repeat(md5(cast(id as string)), 1500) when id % 3 = 0 then 'a' end as t")
+        .repartition(40, functions.col("id")));
+  }
+
+  /** No other task has the memory that it needs. */
+  @Test
+  void aTaskAloneEncodesNoFrameTwice() {
+    start("local[1]", Map.of("spark.sluice.memory.limit", "16m", "spark.sluice.writer.threads", "0"));
+    assertSameAsOnStock(this::longRowsThenManyShortOnes);
+    assertTrue(spark.counter(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
+    assertEquals(0, spark.counter(Counter.WRITE_FRAMES_REPEATED));
   }
 
   @Test
