@@ -79,6 +79,7 @@ class CombiningAgainstStockTest {
     assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
   }
 
+  @InAll
   @Test
   void pairsAndNulls() {
     start(Map.of());
@@ -106,6 +107,7 @@ class CombiningAgainstStockTest {
         .collect()));
   }
 
+  @InAll
   @Test
   void textWithKryo() {
     start(Map.of("spark.serializer", "org.apache.spark.serializer.KryoSerializer"));

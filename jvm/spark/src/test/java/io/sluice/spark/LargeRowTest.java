@@ -54,6 +54,7 @@ class LargeRowTest {
     }
   }
 
+  @InAll
   @Test
   void aLargeRecordPassesInAnRddAsOnStock() {
     try (RddOnBothEngines spark = RddOnBothEngines.start(Map.of("spark.task.maxFailures", "1"))) {
@@ -76,6 +77,7 @@ class LargeRowTest {
   }
 
   /** The rows are in a file, then on the heap, where stock has them too. */
+  @InAll
   @Test
   void rowsThatDoNotFitTheLimitPassAsOnStock() {
     Map<String, String> small = Map.of("spark.task.maxFailures", "1", LIMIT, "64m");

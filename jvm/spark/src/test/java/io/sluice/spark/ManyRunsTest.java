@@ -89,6 +89,7 @@ class ManyRunsTest {
         spark.counter(Counter.READ_PARTITIONS_SORTED_AS_OBJECTS));
   }
 
+  @InAll
   @Test
   void beyondTheMostRunsSparksSorterTakesOver() {
     List<Long> before = counters();

@@ -115,6 +115,7 @@ class PairOrderingTest {
     return Ordering$.MODULE$.Tuple2(part, part);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(ints = {-1, 0, 1})
   void ordersOfTheUsersOwnAreGuessedAndProven(int ofSecond) {

@@ -109,6 +109,7 @@ class RddAgainstStockTest {
     return n * 0x9E3779B1 >>> 8;
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void reduceByKeyCombinesOnBothSides(String serializer) {
@@ -117,6 +118,7 @@ class RddAgainstStockTest {
             .collect()));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void groupByKeyKeepsTheOrderOfValues(String serializer) {
@@ -131,6 +133,7 @@ class RddAgainstStockTest {
     assertSortedAsRows(false);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void sortByKey(String serializer) {
@@ -140,6 +143,7 @@ class RddAgainstStockTest {
     assertSortedAsRows(true);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void sortByStringsDescending(String serializer) {
@@ -161,6 +165,7 @@ class RddAgainstStockTest {
     assertSortedAsRows(true);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void sortByAUsersOrdering(String serializer) {
@@ -171,6 +176,7 @@ class RddAgainstStockTest {
     assertSortedAsRows(true);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void sortWithSomeSerializedValues(String serializer) {
@@ -216,6 +222,7 @@ class RddAgainstStockTest {
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_TASK) + spark.counter(Counter.WRITE_BATCHES_BY_POOL) <= 8);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void combineByKeyThenSortByACoarserOrdering(String serializer) {
@@ -237,6 +244,7 @@ class RddAgainstStockTest {
     assertSortedAsRows(true);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void joinOfByteArraysWithStrings(String serializer) {
@@ -248,6 +256,7 @@ class RddAgainstStockTest {
     });
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void recordsOfClassesThatMustBeSerialized(String serializer) {
@@ -256,6 +265,7 @@ class RddAgainstStockTest {
         .collect()));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void aKeyClassThatChangesWithinATaskKeepsTheOrder(String serializer) {

@@ -141,6 +141,7 @@ class RddShapesTest {
     return "name " + n % 100 + (n % 9 == 0 ? "\u0416" : "");
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void nestedRecordsOfManyClassesInOnePartition(String serializer) {
@@ -150,6 +151,7 @@ class RddShapesTest {
         n -> new Tuple2<>(new Tuple3<>(n % 100, name(n), n % 2 == 0), KINDS.get(0).apply(n)));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void ownClassesWithKeysOfManyKinds(String serializer) {
@@ -160,6 +162,7 @@ class RddShapesTest {
     assertSameInOrder(true, 3000, n -> new Tuple2<>(n, n < 2000 ? new Some<>(n) : new Some<>(new Sale(n, name(n)))));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void groupsOfOwnClasses(String serializer) {
@@ -171,6 +174,7 @@ class RddShapesTest {
     assertTrue(engines.counter(Counter.WRITE_RECORDS_SERIALIZED) > 0);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void nestedKeysAreGroupedAndSorted(String serializer) {
@@ -205,6 +209,7 @@ class RddShapesTest {
   }
 
   /** Spark's buffers of groups. */
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void groupsAreShuffledAgain(String serializer) {

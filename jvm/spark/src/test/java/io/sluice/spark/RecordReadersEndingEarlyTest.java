@@ -88,6 +88,7 @@ class RecordReadersEndingEarlyTest {
     release.await();
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @EnumSource(Kind.class)
   void tasksKilledWhileReadingFreeTheirMemory(Kind kind) throws Exception {
@@ -98,6 +99,7 @@ class RecordReadersEndingEarlyTest {
     })::count);
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @EnumSource(Kind.class)
   void tasksKilledWhileWritingFreeTheirMemory(Kind kind) throws Exception {
@@ -125,6 +127,7 @@ class RecordReadersEndingEarlyTest {
     assertEquals(COUNT, count);
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @EnumSource(Kind.class)
   void takeOfAFewRecordsFreesTheReadersMemory(Kind kind) {
@@ -134,6 +137,7 @@ class RecordReadersEndingEarlyTest {
   }
 
   /** Of a sorted shuffle they are the same on stock. */
+  @InAll
   @Test
   void takeOfSortedRecordsFreesTheSortersMemory() {
     spark.assertSame(context -> RddOnBothEngines.sorted(records().sortByKey(false, 4).take(3)));

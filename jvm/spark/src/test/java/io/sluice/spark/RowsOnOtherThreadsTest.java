@@ -117,6 +117,7 @@ class RowsOnOtherThreadsTest {
     assertSpills(context -> shuffled(lines(context).values().mapPartitions(RowsOnOtherThreadsTest::onAnotherThread)));
   }
 
+  @InAll
   @Test
   void zipPartitionsReadsTwoShuffles() {
     assertSpills(context -> shuffled(

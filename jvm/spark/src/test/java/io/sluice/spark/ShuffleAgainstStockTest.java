@@ -59,6 +59,7 @@ class ShuffleAgainstStockTest {
         "cast(id as decimal(10, 2)) as small", "cast(id * 1000003 as decimal(38, 6)) as large");
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @ValueSource(ints = {1, 7, 200, 600})
   void repartition(int partitions) {
@@ -87,6 +88,7 @@ class ShuffleAgainstStockTest {
     assertEquals(0, spark.onSluice(query).get(0).length());
   }
 
+  @InAll
   @Test
   void stringsLongerThanAPage() {
     assertSame(() -> spark.session().range(0, 12, 1, 3)

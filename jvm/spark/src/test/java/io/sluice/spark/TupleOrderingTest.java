@@ -151,6 +151,7 @@ class TupleOrderingTest {
     }, TupleOrderingTest::secondary);
   }
 
+  @InAll
   @Test
   void decimalsDatesAndTimesInTheirNaturalOrder() {
     spark = RddOnBothEngines.start(Map.of());
@@ -164,6 +165,7 @@ class TupleOrderingTest {
         n -> BigDecimal.valueOf(mixed(n) % 4000 - 2000, 2 - n % 4));
   }
 
+  @InAll
   @Test
   void writablesInTheirNaturalOrder() {
     spark = RddOnBothEngines.start(Map.of("spark.serializer", KRYO));

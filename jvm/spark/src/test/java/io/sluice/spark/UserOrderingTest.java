@@ -367,6 +367,7 @@ class UserOrderingTest {
     assertTrue(spark.counter(Counter.WRITE_RANGES_PROVEN) > proven, "no range was searched");
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void orderingWithAnAggregator(boolean mapSideCombine) {

@@ -91,6 +91,7 @@ class UserSerializerTest {
     assertSerialized(4 * 1000);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @MethodSource("serializers")
   void serializerOfASortedShuffleIsUsed(Serializer serializer) {
@@ -104,6 +105,7 @@ class UserSerializerTest {
   }
 
   /** Records that map tasks combine and spill go through the shuffle's serializer twice, once for the spill. */
+  @VariantsInAll
   @ParameterizedTest
   @MethodSource("serializers")
   void serializerOfACombiningShuffleThatSpillsIsUsed(Serializer serializer) {
@@ -165,6 +167,7 @@ class UserSerializerTest {
     assertSerialized(40_000);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(classes = {Relocatable.class, Stateful.class, AuditingKryo.class})
   void serializerOfTheApplicationGetsEveryRecord(Class<?> serializer) {

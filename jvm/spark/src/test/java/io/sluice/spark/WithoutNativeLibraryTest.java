@@ -87,6 +87,7 @@ class WithoutNativeLibraryTest {
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
   }
 
+  @InAll
   @Test
   void littleMemorySpills() {
     start(Map.of("spark.sluice.memory.limit", "16m"));

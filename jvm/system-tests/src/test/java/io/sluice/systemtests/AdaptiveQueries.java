@@ -45,16 +45,9 @@ final class AdaptiveQueries {
     return all;
   }
 
-  /** Half of the queries, with each rule of adaptive execution that decides by sizes. */
+  /** A quarter of the queries, with each rule of adaptive execution that decides by sizes. */
   static AdaptiveQueries ofEachRule(Map<String, Long> partitionBytes) {
-    AdaptiveQueries each = new AdaptiveQueries(partitionBytes);
-    each.coalescingOf("numbers", 4.5);
-    each.coalescingOf("words", 9.5);
-    each.coalescingOf("sparse", 6.5);
-    each.skewJoin("INNER", "big", "small", 5);
-    each.skewJoin("LEFT SEMI", "big", "small", 6.5);
-    each.skewJoin("RIGHT OUTER", "small", "big", 5);
-    each.hints();
+    AdaptiveQueries each = some(partitionBytes);
     each.joinSelection();
     return each;
   }

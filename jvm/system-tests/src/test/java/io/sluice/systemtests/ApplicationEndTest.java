@@ -19,12 +19,10 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** An application that ends, also in the middle of a job, leaves nothing in its process, and another one can follow. */
-@Tag("CACHE_ONLY")
 @Timeout(180)
 class ApplicationEndTest {
   private static final Duration LIMIT = Duration.ofSeconds(30);

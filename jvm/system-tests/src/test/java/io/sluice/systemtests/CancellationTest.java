@@ -48,6 +48,7 @@ class CancellationTest {
     background.shutdownNow();
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void jobCancelledWhileWriting(boolean interrupt) throws Exception {
@@ -55,6 +56,7 @@ class CancellationTest {
     assertCleanAfterCancel(events().selectExpr("pause(id) AS id", "k", "name").repartition(8, col("k")), interrupt);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void jobCancelledWhileReading(boolean interrupt) throws Exception {

@@ -23,6 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * it. If the executor uses more than that beyond the heap, the kernel kills it, and the job fails. Where no control
  * group can be made, the peak of its resident memory is compared with that size.
  */
+@InAll
 @Tag("once")
 class ContainerMemoryTest {
   private static final long MIB = 1 << 20;

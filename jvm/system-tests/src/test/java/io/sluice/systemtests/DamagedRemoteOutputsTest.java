@@ -5,7 +5,6 @@ import org.junit.jupiter.api.Tag;
 /** Damage to blocks that come from another executor as well. */
 @Tag("deep")
 @Tag("UCX")
-@Tag("RDMA")
 class DamagedRemoteOutputsTest extends DamagedOutputs {
   DamagedRemoteOutputsTest() {
     super(SparkApplication.CLUSTER);

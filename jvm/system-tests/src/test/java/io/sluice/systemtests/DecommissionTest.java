@@ -13,8 +13,6 @@ import org.junit.jupiter.api.Test;
 
 /** A decommissioned executor's map outputs move to another one and are read from there. */
 @Tag("deep")
-@Tag("UCX")
-@Tag("CACHE_ONLY")
 class DecommissionTest {
   private static final Duration LIMIT = Duration.ofSeconds(180);
 

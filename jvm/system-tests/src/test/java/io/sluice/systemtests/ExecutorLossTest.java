@@ -63,6 +63,7 @@ class ExecutorLossTest {
   }
 
   /** Sorted by an order of the job's own, and combined. */
+  @InAll
   @Test
   @Tag("once")
   void executorLostWhileRecordsAreSortedAndCombined() {

@@ -21,7 +21,6 @@ import org.junit.jupiter.api.Test;
 
 /** Local directories that are full or cannot be written to. */
 @Tag("deep")
-@Tag("CACHE_ONLY")
 class LocalDiskTest {
   private static final long ROWS = 100_000;
   private static final int SPARK_FOLDERS = 64;
@@ -72,6 +71,7 @@ class LocalDiskTest {
   }
 
   /** Each task has three rows that go to a file; two of them fit the small directory. */
+  @InAll
   @Test
   void rowsInAFileThatOutgrowsItsDirectoryGoOnInAnother() throws IOException {
     Path roomy = Files.createDirectories(SparkApplication.workDir().resolve("roomy"));

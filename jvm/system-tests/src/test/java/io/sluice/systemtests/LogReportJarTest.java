@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code java -jar} with {@code report}: the finished jar, with Spark's classes from {@code SPARK_HOME}. */
+@InAll
 @Tag("once")
 class LogReportJarTest {
   private static final long ROWS = 20_000;

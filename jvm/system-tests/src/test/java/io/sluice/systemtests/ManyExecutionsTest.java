@@ -24,7 +24,6 @@ import org.junit.jupiter.api.Test;
  * descriptors, mapped and pinned memory stay flat. {@code -Dsystemtests.executions=<count>} runs more.
  */
 @Tag("once")
-@Tag("CACHE_ONLY")
 class ManyExecutionsTest {
   private static final int EXECUTIONS = Integer.getInteger("systemtests.executions", 50);
   private static final int SHUFFLE_FILES_WITHOUT = 3 * 3 * 2;

@@ -43,6 +43,7 @@ class MemoryPressureTest {
     expected = Query.onStock(QUERIES);
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @MethodSource("limits")
   void shufflesLargerThanTheMemoryLimitSpill(Map<String, String> limit) {

@@ -52,6 +52,7 @@ class RddCombiningTest {
     }
   }
 
+  @InAll
   @Test
   void withLittleMemory() {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).setAll(LITTLE_MEMORY).start()) {
@@ -63,6 +64,7 @@ class RddCombiningTest {
     }
   }
 
+  @InAll
   @Test
   void inExecutors() {
     SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER);

@@ -158,6 +158,7 @@ class RecordShapesTest {
         .groupByKey(PARTITIONS).mapToPair(group -> new Tuple2<>(group._1().toString(), text(group._2()))).collect());
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void recordsAreStocks(String serializer) {
@@ -166,6 +167,7 @@ class RecordShapesTest {
         RecordShapesTest::sequences);
   }
 
+  @InAll
   @Test
   void writablesAreStocks() {
     assertSame(KRYO, RecordShapesTest::texts);

@@ -43,6 +43,7 @@ class SettingsTest {
     expected = Query.onStock(QUERIES);
   }
 
+  @VariantsInAll(oneOf = 4)
   @ParameterizedTest
   @MethodSource("settings")
   void everySettingGivesStocksRows(Map<String, String> settings) {

@@ -18,15 +18,12 @@ import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import scala.Tuple2;
 
 /**
  * What two executors hold of shuffles is gone when the SQL execution or the program that made them is done with them.
  */
-@Tag("UCX")
-@Tag("CACHE_ONLY")
 class ShuffleCleanupTest {
   private static final String CLEANUP = "spark.sluice.sql.cleanup";
   private static final String SPARKS_CLEANUP = "spark.sql.classic.shuffleDependency.fileCleanup.enabled";

@@ -97,6 +97,7 @@ class SimulatedGpuTest {
     return ProcessCounters.here(Counter.WRITE_BLOCK_BYTES) - before;
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void resultsAreThoseOfStockAndBlocksThoseOfTheCpu(boolean encrypted) {
@@ -149,8 +150,9 @@ class SimulatedGpuTest {
    * In memory or on the disk, in the clear or sealed: each output has a copy, which tasks read where the output is on
    * the disk, and none outlives its shuffle.
    */
+  @VariantsInAll
   @ParameterizedTest
-  @CsvSource({"cache, false", "files, true"})
+  @CsvSource({"files, true", "cache, false"})
   void committedOutputsStayOnTheGpuUntilTheirShufflesEnd(String store, boolean encrypted) {
     try (SparkApplication application = application("on", SIMULATOR.resolve("libcuda.so.1"))
         .set("spark.sluice.gpu.cache.limit", "64m").set("spark.sluice.store", store)

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  * over sockets.
  * {@code traffic.py} looks at every packet of the loopback interface; skipped by name where it may not.
  */
+@InAll
 @Tag("once")
 class SocketTrafficTest {
   /**
@@ -94,28 +95,24 @@ class SocketTrafficTest {
 
   /** What the next tests look for is found where nothing is encrypted. */
   @Test
-  @InAll
   void withoutEncryptionTheRowsAreInTheTraffic() throws Exception {
     Traffic traffic = trafficOf(BY_NETTY, false);
     assertTrue(traffic.found() > 0, traffic::toString);
   }
 
   @Test
-  @InAll
   void withoutEncryptionTheRowsAreInTheTrafficOfOneSidedReads() throws Exception {
     Traffic traffic = trafficOf(ONE_SIDED, false);
     assertTrue(traffic.found() > 0, traffic::toString);
   }
 
   @Test
-  @InAll
   void withEncryptionNoRowIsInTheTraffic() throws Exception {
     assertNoRowIsIn(trafficOf(BY_NETTY, true));
   }
 
   /** Spark's block transfer encrypts frames that nobody has sealed. */
   @Test
-  @InAll
   void withTlsNoRowIsInTheTraffic() throws Exception {
     assertNoRowIsIn(trafficOf(BY_NETTY, RpcTls.in(folder).settings()));
   }

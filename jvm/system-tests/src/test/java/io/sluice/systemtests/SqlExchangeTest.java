@@ -48,7 +48,6 @@ class SqlExchangeTest {
   }
 
   @Test
-  @Tag("everyLine")
   void exchangesHaveTheNodeBelow() {
     assertNodes(1, ExchangeQueries.events(session()).repartition(7, col("k")));
     assertNodes(1, ExchangeQueries.events(session()).repartitionByRange(7, col("name")));
@@ -61,7 +60,6 @@ class SqlExchangeTest {
 
   /** In every mode of {@code explain}, before the query runs; and with their metrics in what the SQL tab is made of. */
   @Test
-  @Tag("everyLine")
   void explainedPlansHaveTheNodesAndTheSqlTabTheirMetrics() {
     Dataset<Row> data = ExchangeQueries.events(session()).repartition(7, col("k")).sortWithinPartitions("k", "id");
     for (String mode : List.of("simple", "extended", "cost", "formatted")) {
@@ -80,7 +78,6 @@ class SqlExchangeTest {
   }
 
   @Test
-  @Tag("everyLine")
   void exchangesByHashesOfExpressionsAndIntoOnePartitionHaveItToo() {
     for (String key : ExchangeQueries.HASHED) {
       assertNodes(1, ExchangeQueries.events(session()).repartition(7, expr(key)));
@@ -108,7 +105,6 @@ class SqlExchangeTest {
 
   /** Spark computes a subquery in the plan's own expression, and only there. */
   @Test
-  @Tag("everyLine")
   void exchangesByKeysWithSubqueriesHaveNot() {
     long left = ProcessCounters.here(Counter.PLANS_EXCHANGES_BY_SPARK);
     assertNodes(0, ExchangeQueries.bySubquery(ExchangeQueries.events(session()), "DISTRIBUTE BY"));
@@ -167,7 +163,6 @@ class SqlExchangeTest {
 
   /** What Spark itself counts at the exchange above must agree. */
   @Test
-  @Tag("everyLine")
   void theNodeShowsWhatTheTasksOfItsExchangeDid() {
     for (String adaptive : List.of("false", "true")) {
       Dataset<Row> data = with("spark.sql.adaptive.enabled", adaptive,
@@ -212,7 +207,6 @@ class SqlExchangeTest {
   }
 
   @Test
-  @Tag("everyLine")
   void rowsAreInStocksPartitions() {
     assertRowsAreStocks(Map.of());
   }

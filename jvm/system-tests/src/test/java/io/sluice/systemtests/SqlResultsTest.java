@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.package$;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -24,7 +23,7 @@ class SqlResultsTest {
   private static Map<String, Fingerprint> expected;
   private static SparkApplication application;
 
-  /** One half on Spark 4, the other on Spark 3; with {@code ./sluice test --all} all of them. */
+  /** Every other one; with {@code ./sluice test --all} all of them. */
   static List<Query> queries() {
     List<Query> queries = new ArrayList<>(operators());
     queries.addAll(partitionCounts());
@@ -33,7 +32,7 @@ class SqlResultsTest {
       return queries;
     }
     List<Query> half = new ArrayList<>();
-    for (int i = package$.MODULE$.SPARK_VERSION().startsWith("3.") ? 1 : 0; i < queries.size(); i += 2) {
+    for (int i = 0; i < queries.size(); i += 2) {
       half.add(queries.get(i));
     }
     return half;

@@ -19,13 +19,11 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import scala.Option;
 
 /** Sorts in SQL plans are Sluice's where they may be; beside them the plans are stock's, and so are the rows. */
-@Tag("everyLine")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SqlSortTest {
   private static final long ROWS = 20_000;
@@ -219,11 +217,13 @@ class SqlSortTest {
     assertRowsAreStocks(Map.of());
   }
 
+  @InAll
   @Test
   void rowsAreStocksWithoutGeneratedCode() {
     assertRowsAreStocks(Map.of("spark.sql.codegen.wholeStage", "false"));
   }
 
+  @InAll
   @Test
   void rowsAreStocksWithAdaptiveExecution() {
     assertRowsAreStocks(Map.of("spark.sql.adaptive.enabled", "true"));

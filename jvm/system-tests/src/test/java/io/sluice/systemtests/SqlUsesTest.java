@@ -66,6 +66,7 @@ class SqlUsesTest {
     return queries.stream();
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @MethodSource("queries")
   void rowsAreStocks(Query query) {

@@ -27,6 +27,7 @@ import scala.Tuple2;
  * Stage-level scheduling: a stage that reads one shuffle and writes another runs on an executor with more cores and
  * memory than {@code spark.executor.cores} and {@code spark.executor.memory} say.
  */
+@InAll
 @Tag("deep")
 @Timeout(600)
 class StageResourceProfileTest {

@@ -111,6 +111,7 @@ class StreamingTest {
     assertEquals(expected, run(Engine.UNDER_TEST, name, Map.of(CLEANUP, "all")));
   }
 
+  @InAll
   @Test
   void stockAndSluiceContinueFromEachOthersCheckpoints() throws IOException {
     Map<String, List<String>> results =

@@ -43,7 +43,6 @@ class UiTabTest {
   }
 
   @Test
-  @Tag("everyLine")
   void theTabIsThereDuringTheJobAndAfterwards() throws Exception {
     String jar = Paths.get(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
     try (HistoryServer server = HistoryServer.start(eventLogs, jar, folder.resolve("with.log"))) {

@@ -131,6 +131,7 @@ class SqlCleanupTest {
     assertEquals(0, fetchFailures());
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"false", "true"})
   void shufflesOfSubqueriesAndReusedExchangesGo(String adaptive) {
@@ -204,6 +205,7 @@ class SqlCleanupTest {
     assertEquals(0, fetchFailures());
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"false", "true"})
   void withAllAPlanThatRunsAgainComputesItsShufflesAgain(String adaptive) {

@@ -260,7 +260,7 @@ class PartitionedRowsTest {
     return all.stream();
   }
 
-  @VariantsInAll(oneOf = 3)
+  @VariantsInAll(oneOf = 6)
   @ParameterizedTest(name = "{0}")
   @MethodSource("columns")
   void rowsHashedByColumnsHaveSparksPartitions(String name, Column[] columns) {
@@ -306,7 +306,7 @@ class PartitionedRowsTest {
     }
   }
 
-  @VariantsInAll(oneOf = 3)
+  @VariantsInAll(oneOf = 6)
   @ParameterizedTest
   @ValueSource(strings = {
     "n4 % 5", "upper(n7)", "n7 COLLATE UNICODE_CI", "struct(n4, n7 COLLATE UTF8_LCASE)", "array(n4, v3)",
@@ -425,7 +425,7 @@ class PartitionedRowsTest {
     });
   }
 
-  @VariantsInAll(oneOf = 3)
+  @VariantsInAll(oneOf = 6)
   @ParameterizedTest(name = "{0}")
   @MethodSource("orders")
   void rowsInRangesHaveSparksPartitions(String name, Column[] orders) {

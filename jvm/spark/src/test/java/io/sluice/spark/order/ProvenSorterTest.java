@@ -185,6 +185,7 @@ class ProvenSorterTest {
     return bytes;
   }
 
+  @InAll
   @Test
   void bytesInAnyUsualOrder() {
     assertProven(ProvenSorterTest::bytes, (left, right) -> Arrays.compareUnsigned(left, right));
@@ -238,6 +239,7 @@ class ProvenSorterTest {
         return order != 0 ? order : left._2()._1().compareTo(right._2()._1());
       };
 
+  @InAll
   @Test
   void tuplesWithinTuplesInAnyDirectionOfTheirParts() {
     for (int directions = 0; directions < 16; directions += 5) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.VariantsInAll;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.sql.Timestamp;
@@ -104,6 +105,7 @@ class RangeSearchTest {
     return new Random(n).nextInt();
   }
 
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @ValueSource(ints = {5, 100, 300})
   void placesAreThoseOfThePartitioner(int partitions) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.lang.ref.WeakReference;
@@ -219,6 +220,7 @@ class RecordCombinerTest {
   }
 
   /** The first of the other keys comes after thousands of usual ones, or at once. */
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 6_789, COUNT - 1})
   void keysThatTheirBytesDoNotStandFor(int from) {
@@ -291,6 +293,7 @@ class RecordCombinerTest {
   }
 
   /** Nothing is lost or doubled; while nothing is spilled, the order of values stays. */
+  @VariantsInAll(oneOf = 2)
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3000, COUNT - 1})
   void memoryIsTakenAwayAtSomeRecord(int at) {

@@ -207,7 +207,7 @@ class BinaryRowSorterTest {
     }
   }
 
-  @VariantsInAll(oneOf = 2)
+  @VariantsInAll(oneOf = 4)
   @ParameterizedTest(name = "{0}")
   @MethodSource("orders")
   void rowsComeInStocksOrder(String name, Column[] columns) {
@@ -217,7 +217,7 @@ class BinaryRowSorterTest {
   }
 
   /** Rows with a null are not kept apart from the others then, so that equal rows come in another order. */
-  @VariantsInAll(oneOf = 3)
+  @VariantsInAll(oneOf = 6)
   @ParameterizedTest(name = "{0}")
   @MethodSource("someOrders")
   void rowsComeInTheOrderOfSparksComparisonSort(String name, Column[] columns) {
@@ -232,7 +232,7 @@ class BinaryRowSorterTest {
     }
   }
 
-  @VariantsInAll(oneOf = 2)
+  @VariantsInAll(oneOf = 4)
   @ParameterizedTest(name = "{0}")
   @MethodSource("narrowOrders")
   void columnsOfFewBitsComeInStocksOrder(String name, Column[] columns) {
@@ -243,7 +243,7 @@ class BinaryRowSorterTest {
     }
   }
 
-  @VariantsInAll(oneOf = 3)
+  @VariantsInAll(oneOf = 6)
   @ParameterizedTest(name = "{0}")
   @MethodSource("someOrders")
   void rowsThatAreSpilledWhileReadComeInStocksOrder(String name, Column[] columns) {
@@ -252,7 +252,7 @@ class BinaryRowSorterTest {
   }
 
   /** With a second key that tells all rows apart, because Spark's order of equal rows depends on where it spills. */
-  @VariantsInAll(oneOf = 3)
+  @VariantsInAll(oneOf = 6)
   @ParameterizedTest(name = "{0}")
   @MethodSource("someOrders")
   void spilledRunsAreMergedInOrder(String name, Column[] columns) {

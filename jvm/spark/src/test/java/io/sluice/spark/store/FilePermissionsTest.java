@@ -3,6 +3,7 @@ package io.sluice.spark.store;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.InAll;
 import io.sluice.spark.SluicePlugin;
 import io.sluice.spark.SluiceShuffleManager;
 import io.sluice.spark.metrics.Counters;
@@ -128,6 +129,7 @@ class FilePermissionsTest {
             line -> line.substring(line.indexOf('{'))));
   }
 
+  @InAll
   @Test
   void areThoseThatSparkGives() throws Exception {
     Map<String, String> found = permissions();

@@ -76,7 +76,7 @@ class RunsOnBothEnginesTest {
     Arena.NATIVE.setLimit(256 * MIB);
   }
 
-  @VariantsInAll(oneOf = 2)
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest
   @CsvSource({"1, lz4, fast", "2, zstd, fast", "3, snappy, small", "4, lz4, small", "5, zstd, small", "6, none, plain"})
   void rowsOfSql(long seed, String codec, String level) throws Exception {
@@ -124,6 +124,7 @@ class RunsOnBothEnginesTest {
   }
 
   /** Among runs in memory and spilled ones, in order. */
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void rowsInFilesOfTheirOwn(boolean spill) throws Exception {

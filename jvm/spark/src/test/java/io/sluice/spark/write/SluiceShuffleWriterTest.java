@@ -12,6 +12,7 @@ import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
 import io.sluice.spark.SluiceShuffleManager;
+import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.store.DiskFault;
@@ -85,6 +86,7 @@ class SluiceShuffleWriterTest {
     return rows.stream().map(Row::toString).sorted().collect(Collectors.toList());
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"0", "2"})
   void spillsUnderATinyBudget(String threads) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.InAll;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.VariantsInAll;
 import java.util.Arrays;
@@ -87,7 +88,7 @@ class StockSizesTest {
     compare(Table.ONE_LARGE_PARTITION, 100_000, 5, 0);
   }
 
-  @VariantsInAll(oneOf = 2)
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest
   @CsvSource({"1, 100000", "2, 10", "199, 300000", "201, 300000", "2500, 200000"})
   void estimatesAreNearStocksForAnyNumberOfPartitions(int partitions, long rows) throws Exception {
@@ -97,6 +98,7 @@ class StockSizesTest {
   }
 
   /** Where all streams are sampled from their first byte to their last. */
+  @VariantsInAll(oneOf = 3)
   @ParameterizedTest
   @CsvSource({"lz4, 5", "zstd, 5", "snappy, 5", "lz4, 10"})
   void estimatesOfSmallOutputsAreExact(String codec, int partitions) throws Exception {
@@ -117,6 +119,7 @@ class StockSizesTest {
   }
 
   /** Plain frames, which tell nothing of how well rows compress. */
+  @InAll
   @Test
   void withoutTheNativeLibrary() throws Exception {
     spark = LocalSpark.start(Map.of("spark.sluice.native.library", "/absent/libsluice_jni.so"));

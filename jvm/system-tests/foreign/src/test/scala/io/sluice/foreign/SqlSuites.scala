@@ -37,7 +37,7 @@ final class PluginUnderTest extends SharedSparkSession with OnManagerUnderTest {
  * sizes that shuffles report. Their sessions read the manager and the plugin from system properties.
  */
 object SqlSuites {
-  final class AdaptiveQueryExec extends AdaptiveQueryExecSuite with OnManagerUnderTest
+  @InAllSuites final class AdaptiveQueryExec extends AdaptiveQueryExecSuite with OnManagerUnderTest
   @InAllSuites final class DataFrameJoin extends DataFrameJoinSuite with OnManagerUnderTest
   @InAllSuites final class InnerJoin extends InnerJoinSuite with OnManagerUnderTest
   final class OuterJoin extends OuterJoinSuite with OnManagerUnderTest
