@@ -1,6 +1,5 @@
 package io.sluice.systemtests;
 
-
 /** Damage to blocks that a task reads from its own executor's files. */
 class DamagedLocalOutputsTest extends DamagedOutputs {
   DamagedLocalOutputsTest() {
