@@ -168,20 +168,6 @@ fn map_outputs_are_those_of_the_cpu() {
     setting.finish();
 }
 
-/// More frames than are described at a time, and more bytes than the buffer of an encode has.
-#[test]
-fn large_outputs_come_in_pieces() {
-    let Some(setting) = Setting::new() else { return };
-    let gpu = setting.accelerator(&always()).unwrap();
-    let many = [table(&[2], 1500, 100_000, 0, 4)];
-    assert_eq!(check(&gpu, &many, FAST).encoded_batches, 1);
-    let rows = (0..100u32).map(|i| (i % 3, unsafe_row(&[Value::Bytes(noise(i, 60_000))]))).collect();
-    let long = [Rows { fields: 1, partitions: 3, rows, page_rows: 40 }];
-    assert_eq!(check(&gpu, &long, FAST).encoded_batches, 1);
-    drop(gpu);
-    setting.finish();
-}
-
 fn noise(seed: u32, bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| sluice_testkit::xorshift(u64::from(seed) << 32 ^ i) as u8).collect()
 }
@@ -249,24 +235,6 @@ fn until_unpaused(gpu: &GpuAccelerator) {
     }
 }
 
-/// Whoever asks first gets the answer that the batch gets: else it would go to a thread that then encodes it itself.
-#[test]
-fn a_batch_is_as_large_for_all_who_ask() {
-    let Some(setting) = Setting::new() else { return };
-    let least = 4 << 10;
-    let gpu = setting.accelerator(&GpuOptions { least_bytes: least, ..always() }).unwrap();
-    // Rows of 16 bytes, with entries of 8: the least is reached at 171 rows, whose rows alone are 2.7 KiB.
-    for (rows, expected) in [(170, false), (171, true), (300, true)] {
-        let batches = [table(&[0], rows, 2, 0, 9)];
-        assert_eq!(gpu.wants(rows as usize * 24, KIND), expected, "{rows} rows");
-        let counts = check(&gpu, &batches, FAST);
-        assert_eq!((counts.encoded_batches, counts.too_small), if expected { (1, 0) } else { (0, 1) }, "{rows} rows");
-    }
-    assert_eq!(gpu.counts().too_small, 2, "who asks is counted too");
-    drop(gpu);
-    setting.finish();
-}
-
 /// Frames that are not what they should be are found when they come to the host; after that the device is not used.
 #[test]
 fn a_gpu_that_makes_wrong_frames_is_given_up() {
@@ -301,24 +269,6 @@ fn a_gpu_that_finds_good_pages_wrong_is_given_up() {
     assert_eq!((gpu.counts().checks_failed, gpu.counts().wrong_results), (1, 1));
 }
 
-/// Where the memory limit is too low for the batches of one shuffle, others are encoded all the same.
-#[test]
-fn a_batch_that_never_fits_pauses_only_its_kind() {
-    let Some(module) = module() else { return };
-    let setting = Setting::with_module(module, 128 << 20);
-    let gpu = setting.accelerator(&always()).unwrap();
-    // Frames of a row or two, with a hundred columns.
-    let large = [table(&[0; 100], 5000, 5000, 0, 1)];
-    let small = [table(&[0, 6], 300, 3, 0, 2)];
-    for _ in 0..2 {
-        assert_eq!(check(&gpu, &large, FAST), Counts { too_large: 1, ..Counts::default() });
-        let counts = check(&gpu, &small, FAST);
-        assert_eq!((counts.encoded_batches, counts.paused), (1, 0));
-    }
-    drop(gpu);
-    setting.finish();
-}
-
 #[test]
 fn frames_for_which_the_host_has_no_room_are_not_taken() {
     let Some(setting) = Setting::new() else { return };
@@ -331,30 +281,6 @@ fn frames_for_which_the_host_has_no_room_are_not_taken() {
     assert!(writer.memory_bytes() > 0, "the CPU's encoder keeps what fits");
     assert_eq!((gpu.counts().not_taken, gpu.counts().encoded_batches), (1, 0));
     drop((gpu, writer));
-    setting.finish();
-}
-
-/// One encode at a time: a second one, which begins while frames of the first are handed over, is the CPU's.
-#[test]
-fn a_busy_gpu_declines() {
-    let Some(setting) = Setting::new() else { return };
-    let gpu = setting.accelerator(&always()).unwrap();
-    assert_eq!(gpu.lanes(), 1);
-    let rows = table(&[0], 200, 2, 0, 9);
-    let pages = Pages::of(&rows);
-    let pages = pages.pages();
-    let batch = AcceleratorBatch { fields: 1, partitions: 2, pages: &pages, options: FAST, hash_rows: false };
-    let mut frames = 0;
-    gpu.encode(&batch, &mut |_| {
-        frames += 1;
-        assert!(!wants(&gpu));
-        assert!(gpu.encode(&batch, &mut |_| Ok(())).is_err());
-        Ok(())
-    })
-    .unwrap();
-    assert_eq!((gpu.counts().busy, gpu.counts().encoded_batches), (2 * frames, 1));
-    assert!(frames > 0 && wants(&gpu));
-    drop(gpu);
     setting.finish();
 }
 
@@ -442,22 +368,6 @@ fn pages_are_pinned_where_much_is_copied_from_them() {
     setting.finish();
 }
 
-/// The simulated GPU is much slower than the CPU, so that the policy gives it a trial now and then.
-#[test]
-fn a_gpu_that_does_not_pay_is_left_alone() {
-    let Some(setting) = Setting::simulated() else { return };
-    let options = GpuOptions { used: Use::WhenItPays, least_bytes: 16 << 10, ..always() };
-    let gpu = setting.accelerator(&options).unwrap();
-    assert_eq!(gpu.counts(), Counts::default(), "measurements are not counted");
-    assert_eq!(gpu.lacks_lanes(), None);
-    let batches: Vec<Rows> = (0..6).map(|seed| table(&[0, 6, 8], 300, 3, 0, seed)).collect();
-    let counts = check(&gpu, &batches, FAST);
-    assert_eq!(counts.encoded_batches + counts.cpu_faster, 6);
-    assert!(counts.encoded_batches > 0 && counts.cpu_faster > 0, "{counts:?}");
-    drop(gpu);
-    setting.finish();
-}
-
 #[test]
 fn a_lost_device_is_not_used_again() {
     for (fault, timeout) in [("lose=cuLaunchKernel@4", 600_000), ("hang=cuLaunchKernel@2", 200)] {
@@ -469,116 +379,6 @@ fn a_lost_device_is_not_used_again() {
         let batches = [table(&[0, 6], 300, 3, 0, 7), table(&[0, 6], 300, 3, 0, 8)];
         assert_eq!(check(&gpu, &batches, FAST), Counts { device_lost: 2, ..Counts::default() }, "{fault}");
         assert!(gpu.lost().is_some() && !wants(&gpu), "{fault}");
-    }
-}
-
-/// Calls of the driver that do not return hold up their threads, all that there may be: without another batch the
-/// device is given up, and then the CPU encodes.
-#[test]
-fn a_driver_that_does_not_return_is_not_called_again() {
-    for lanes in 1..=2 {
-        let Some(setting) = Setting::simulated() else { return };
-        let pinned_limit = lanes * (4 << 20);
-        let options = GpuOptions { timeout: Duration::from_millis(250), pinned_limit, ..always() };
-        let gpu = setting.accelerator(&options).unwrap();
-        assert_eq!(gpu.lanes(), lanes);
-        let batches = [table(&[0, 6], 300, 3, 0, 1)];
-        let simulator = setting.simulator();
-        simulator.configure("block=cuLaunchKernel@3+");
-        std::thread::scope(|scope| {
-            let held_up: Vec<_> = (0..lanes).map(|_| scope.spawn(|| output(&batches, FAST, Some(&gpu)))).collect();
-            assert!(lost(&gpu).contains("calls of the driver have not returned for more than"), "{}", lost(&gpu));
-            assert!(!wants(&gpu));
-            assert!(output(&batches, FAST, Some(&gpu)) == output(&batches, FAST, None));
-            assert!(gpu.counts().device_lost >= 2 && gpu.counts().busy == 0, "{:?}", gpu.counts());
-            simulator.release();
-            let expected = output(&batches, FAST, None);
-            held_up.into_iter().for_each(|held_up| assert!(held_up.join().unwrap() == expected));
-        });
-        assert_eq!(gpu.counts().device_lost, 2 + lanes as u64);
-    }
-}
-
-/// What the caller does with the frames is not the driver's time, and neither are pauses between batches.
-#[test]
-fn a_slow_caller_does_not_lose_the_device() {
-    let Some(setting) = Setting::simulated() else { return };
-    let gpu = setting.accelerator(&GpuOptions { timeout: Duration::from_millis(200), ..always() }).unwrap();
-    let rows = table(&[0], 200, 2, 0, 9);
-    let pages = Pages::of(&rows);
-    let pages = pages.pages();
-    let batch = AcceleratorBatch { fields: 1, partitions: 2, pages: &pages, options: FAST, hash_rows: false };
-    let mut pauses = vec![Duration::from_millis(1500)];
-    let taken = gpu.encode(&batch, &mut |_| {
-        // Longer than four times the timeout.
-        pauses.pop().into_iter().for_each(std::thread::sleep);
-        Ok(())
-    });
-    // On a machine that is busy the wait for work may take longer than the timeout; that is another reason.
-    let why = gpu.lost().unwrap_or_default();
-    assert!(!why.contains("have not returned"), "{taken:?}: {why}");
-}
-
-/// Each lane has pinned memory; where the driver pins less there are fewer, and where it pins none there is no GPU.
-#[test]
-fn there_are_as_many_lanes_as_the_driver_pins() {
-    let Some(setting) = Setting::simulated() else { return };
-    let engine = setting.engine().unwrap();
-    setting.simulator().configure("pinned=9m");
-    let options = GpuOptions { pinned_limit: 32 << 20, ..always() };
-    let gpu = Arc::new(GpuAccelerator::of(engine, 0, &options).unwrap());
-    assert_eq!(gpu.lanes(), 2);
-    let told = gpu.describe();
-    assert!(told.contains("2 batches at a time and not 8, because cuMemHostRegister_v2"), "{told}");
-    assert_eq!(gpu.counts().lanes_refused, 6);
-    assert!(gpu.lacks_lanes().is_some_and(|why| told.ends_with(&why)), "{told}");
-    assert_eq!(check(&gpu, &[table(&[0, 6], 300, 3, 0, 7)], FAST).encoded_batches, 1);
-    drop(gpu);
-    let engine = setting.engine().unwrap();
-    setting.simulator().configure("pinned=0");
-    let none = GpuAccelerator::of(engine, 0, &options).err().unwrap();
-    assert!(none.to_string().contains("cuMemHostRegister_v2"), "{none}");
-    let untested = setting.engine().err().unwrap();
-    assert!(untested.to_string().contains("cuMemHostRegister_v2"), "the self-test needs some, too: {untested}");
-    setting.finish();
-}
-
-/// The driver copies to memory that is not pinned within the call, behind all of the stream's work. Work that hangs
-/// then ends at the time-out all the same, in the self-test and in an encode.
-#[test]
-fn work_that_hangs_before_a_copy_ends_at_the_timeout() {
-    let wait = Wait::at_most(Duration::from_millis(200));
-    for launch in [3, 40, 100] {
-        let Some(setting) = Setting::simulated() else { return };
-        setting.simulator().configure(&format!("pageable_waits=1 hang=cuLaunchKernel@{launch}"));
-        let begun = Instant::now();
-        let failed = setting.engine_within(wait).err().unwrap();
-        assert!(failed.is_lost(), "launch {launch}: {failed}");
-        assert!(begun.elapsed() < Duration::from_secs(50), "the call of a copy was waited for");
-    }
-    let Some(setting) = Setting::simulated() else { return };
-    let gpu = setting.accelerator(&GpuOptions { timeout: Duration::from_millis(200), ..always() }).unwrap();
-    setting.simulator().configure("pageable_waits=1 hang=cuLaunchKernel@2");
-    let batches = [table(&[0, 6], 300, 3, 0, 7)];
-    assert_eq!(check(&gpu, &batches, FAST), Counts { device_lost: 1, ..Counts::default() });
-}
-
-/// A wait that fails leaves copies under way: the device is lost, and the lane's memory is used by nobody else.
-#[test]
-fn a_wait_that_fails_loses_the_device() {
-    for nth in 1..=3 {
-        let Some(setting) = Setting::simulated() else { return };
-        let gpu = setting.accelerator(&always()).unwrap();
-        setting.simulator().configure(&format!("fail=cuStreamQuery@{nth}:1"));
-        let batches = [table(&[0, 6], 300, 3, 0, 7), table(&[0, 6], 300, 3, 0, 8)];
-        let launches = setting.simulator().calls("cuLaunchKernel");
-        let counts = check(&gpu, &batches, FAST);
-        assert_eq!(counts, Counts { device_lost: 2, ..Counts::default() }, "question {nth}");
-        let of_one = setting.simulator().calls("cuLaunchKernel") - launches;
-        assert!(lost(&gpu).contains("a wait for its work failed: cuStreamQuery"), "{}", lost(&gpu));
-        assert!(of_one > 0 && !wants(&gpu));
-        check(&gpu, &batches, FAST);
-        assert_eq!(setting.simulator().calls("cuLaunchKernel"), launches + of_one, "the driver is not called any more");
     }
 }
 
@@ -609,4 +409,217 @@ fn it_is_opened_with_the_kernels_of_a_folder() {
     drop(gpu);
     let counts = simulator.counts();
     assert_eq!((counts.allocations, counts.modules, counts.registrations, counts.contexts), (0, 0, 0, 0), "{counts:?}");
+}
+
+/// Long ones, which `./sluice test` leaves to `--all`.
+mod in_all {
+    use super::*;
+
+    /// Where the memory limit is too low for the batches of one shuffle, others are encoded all the same.
+    #[test]
+    fn a_batch_that_never_fits_pauses_only_its_kind() {
+        let Some(module) = module() else { return };
+        let setting = Setting::with_module(module, 128 << 20);
+        let gpu = setting.accelerator(&always()).unwrap();
+        // Frames of a row or two, with a hundred columns.
+        let large = [table(&[0; 100], 5000, 5000, 0, 1)];
+        let small = [table(&[0, 6], 300, 3, 0, 2)];
+        for _ in 0..2 {
+            assert_eq!(check(&gpu, &large, FAST), Counts { too_large: 1, ..Counts::default() });
+            let counts = check(&gpu, &small, FAST);
+            assert_eq!((counts.encoded_batches, counts.paused), (1, 0));
+        }
+        drop(gpu);
+        setting.finish();
+    }
+
+    /// Whoever asks first gets the answer that the batch gets: else it would go to a thread that then encodes it itself.
+    #[test]
+    fn a_batch_is_as_large_for_all_who_ask() {
+        let Some(setting) = Setting::new() else { return };
+        let least = 4 << 10;
+        let gpu = setting.accelerator(&GpuOptions { least_bytes: least, ..always() }).unwrap();
+        // Rows of 16 bytes, with entries of 8: the least is reached at 171 rows, whose rows alone are 2.7 KiB.
+        for (rows, expected) in [(170, false), (171, true), (300, true)] {
+            let batches = [table(&[0], rows, 2, 0, 9)];
+            assert_eq!(gpu.wants(rows as usize * 24, KIND), expected, "{rows} rows");
+            let counts = check(&gpu, &batches, FAST);
+            assert_eq!(
+                (counts.encoded_batches, counts.too_small),
+                if expected { (1, 0) } else { (0, 1) },
+                "{rows} rows"
+            );
+        }
+        assert_eq!(gpu.counts().too_small, 2, "who asks is counted too");
+        drop(gpu);
+        setting.finish();
+    }
+
+    /// Calls of the driver that do not return hold up their threads, all that there may be: without another batch the
+    /// device is given up, and then the CPU encodes.
+    #[test]
+    fn a_driver_that_does_not_return_is_not_called_again() {
+        for lanes in 1..=2 {
+            let Some(setting) = Setting::simulated() else { return };
+            let pinned_limit = lanes * (4 << 20);
+            let options = GpuOptions { timeout: Duration::from_millis(250), pinned_limit, ..always() };
+            let gpu = setting.accelerator(&options).unwrap();
+            assert_eq!(gpu.lanes(), lanes);
+            let batches = [table(&[0, 6], 300, 3, 0, 1)];
+            let simulator = setting.simulator();
+            simulator.configure("block=cuLaunchKernel@3+");
+            std::thread::scope(|scope| {
+                let held_up: Vec<_> = (0..lanes).map(|_| scope.spawn(|| output(&batches, FAST, Some(&gpu)))).collect();
+                assert!(lost(&gpu).contains("calls of the driver have not returned for more than"), "{}", lost(&gpu));
+                assert!(!wants(&gpu));
+                assert!(output(&batches, FAST, Some(&gpu)) == output(&batches, FAST, None));
+                assert!(gpu.counts().device_lost >= 2 && gpu.counts().busy == 0, "{:?}", gpu.counts());
+                simulator.release();
+                let expected = output(&batches, FAST, None);
+                held_up.into_iter().for_each(|held_up| assert!(held_up.join().unwrap() == expected));
+            });
+            assert_eq!(gpu.counts().device_lost, 2 + lanes as u64);
+        }
+    }
+
+    /// A wait that fails leaves copies under way: the device is lost, and the lane's memory is used by nobody else.
+    #[test]
+    fn a_wait_that_fails_loses_the_device() {
+        for nth in 1..=3 {
+            let Some(setting) = Setting::simulated() else { return };
+            let gpu = setting.accelerator(&always()).unwrap();
+            setting.simulator().configure(&format!("fail=cuStreamQuery@{nth}:1"));
+            let batches = [table(&[0, 6], 300, 3, 0, 7), table(&[0, 6], 300, 3, 0, 8)];
+            let launches = setting.simulator().calls("cuLaunchKernel");
+            let counts = check(&gpu, &batches, FAST);
+            assert_eq!(counts, Counts { device_lost: 2, ..Counts::default() }, "question {nth}");
+            let of_one = setting.simulator().calls("cuLaunchKernel") - launches;
+            assert!(lost(&gpu).contains("a wait for its work failed: cuStreamQuery"), "{}", lost(&gpu));
+            assert!(of_one > 0 && !wants(&gpu));
+            check(&gpu, &batches, FAST);
+            assert_eq!(
+                setting.simulator().calls("cuLaunchKernel"),
+                launches + of_one,
+                "the driver is not called any more"
+            );
+        }
+    }
+
+    /// Each lane has pinned memory; where the driver pins less there are fewer, and where it pins none there is no GPU.
+    #[test]
+    fn there_are_as_many_lanes_as_the_driver_pins() {
+        let Some(setting) = Setting::simulated() else { return };
+        let engine = setting.engine().unwrap();
+        setting.simulator().configure("pinned=9m");
+        let options = GpuOptions { pinned_limit: 32 << 20, ..always() };
+        let gpu = Arc::new(GpuAccelerator::of(engine, 0, &options).unwrap());
+        assert_eq!(gpu.lanes(), 2);
+        let told = gpu.describe();
+        assert!(told.contains("2 batches at a time and not 8, because cuMemHostRegister_v2"), "{told}");
+        assert_eq!(gpu.counts().lanes_refused, 6);
+        assert!(gpu.lacks_lanes().is_some_and(|why| told.ends_with(&why)), "{told}");
+        assert_eq!(check(&gpu, &[table(&[0, 6], 300, 3, 0, 7)], FAST).encoded_batches, 1);
+        drop(gpu);
+        let engine = setting.engine().unwrap();
+        setting.simulator().configure("pinned=0");
+        let none = GpuAccelerator::of(engine, 0, &options).err().unwrap();
+        assert!(none.to_string().contains("cuMemHostRegister_v2"), "{none}");
+        let untested = setting.engine().err().unwrap();
+        assert!(untested.to_string().contains("cuMemHostRegister_v2"), "the self-test needs some, too: {untested}");
+        setting.finish();
+    }
+
+    /// More frames than are described at a time, and more bytes than the buffer of an encode has.
+    #[test]
+    fn large_outputs_come_in_pieces() {
+        let Some(setting) = Setting::new() else { return };
+        let gpu = setting.accelerator(&always()).unwrap();
+        let many = [table(&[2], 1500, 100_000, 0, 4)];
+        assert_eq!(check(&gpu, &many, FAST).encoded_batches, 1);
+        let rows = (0..100u32).map(|i| (i % 3, unsafe_row(&[Value::Bytes(noise(i, 60_000))]))).collect();
+        let long = [Rows { fields: 1, partitions: 3, rows, page_rows: 40 }];
+        assert_eq!(check(&gpu, &long, FAST).encoded_batches, 1);
+        drop(gpu);
+        setting.finish();
+    }
+
+    /// What the caller does with the frames is not the driver's time, and neither are pauses between batches.
+    #[test]
+    fn a_slow_caller_does_not_lose_the_device() {
+        let Some(setting) = Setting::simulated() else { return };
+        let gpu = setting.accelerator(&GpuOptions { timeout: Duration::from_millis(200), ..always() }).unwrap();
+        let rows = table(&[0], 200, 2, 0, 9);
+        let pages = Pages::of(&rows);
+        let pages = pages.pages();
+        let batch = AcceleratorBatch { fields: 1, partitions: 2, pages: &pages, options: FAST, hash_rows: false };
+        let mut pauses = vec![Duration::from_millis(1500)];
+        let taken = gpu.encode(&batch, &mut |_| {
+            // Longer than four times the timeout.
+            pauses.pop().into_iter().for_each(std::thread::sleep);
+            Ok(())
+        });
+        // On a machine that is busy the wait for work may take longer than the timeout; that is another reason.
+        let why = gpu.lost().unwrap_or_default();
+        assert!(!why.contains("have not returned"), "{taken:?}: {why}");
+    }
+
+    /// The simulated GPU is much slower than the CPU, so that the policy gives it a trial now and then.
+    #[test]
+    fn a_gpu_that_does_not_pay_is_left_alone() {
+        let Some(setting) = Setting::simulated() else { return };
+        let options = GpuOptions { used: Use::WhenItPays, least_bytes: 16 << 10, ..always() };
+        let gpu = setting.accelerator(&options).unwrap();
+        assert_eq!(gpu.counts(), Counts::default(), "measurements are not counted");
+        assert_eq!(gpu.lacks_lanes(), None);
+        let batches: Vec<Rows> = (0..6).map(|seed| table(&[0, 6, 8], 300, 3, 0, seed)).collect();
+        let counts = check(&gpu, &batches, FAST);
+        assert_eq!(counts.encoded_batches + counts.cpu_faster, 6);
+        assert!(counts.encoded_batches > 0 && counts.cpu_faster > 0, "{counts:?}");
+        drop(gpu);
+        setting.finish();
+    }
+
+    /// One encode at a time: a second one, which begins while frames of the first are handed over, is the CPU's.
+    #[test]
+    fn a_busy_gpu_declines() {
+        let Some(setting) = Setting::new() else { return };
+        let gpu = setting.accelerator(&always()).unwrap();
+        assert_eq!(gpu.lanes(), 1);
+        let rows = table(&[0], 200, 2, 0, 9);
+        let pages = Pages::of(&rows);
+        let pages = pages.pages();
+        let batch = AcceleratorBatch { fields: 1, partitions: 2, pages: &pages, options: FAST, hash_rows: false };
+        let mut frames = 0;
+        gpu.encode(&batch, &mut |_| {
+            frames += 1;
+            assert!(!wants(&gpu));
+            assert!(gpu.encode(&batch, &mut |_| Ok(())).is_err());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((gpu.counts().busy, gpu.counts().encoded_batches), (2 * frames, 1));
+        assert!(frames > 0 && wants(&gpu));
+        drop(gpu);
+        setting.finish();
+    }
+
+    /// The driver copies to memory that is not pinned within the call, behind all of the stream's work. Work that hangs
+    /// then ends at the time-out all the same, in the self-test and in an encode.
+    #[test]
+    fn work_that_hangs_before_a_copy_ends_at_the_timeout() {
+        let wait = Wait::at_most(Duration::from_millis(200));
+        for launch in [3, 40, 100] {
+            let Some(setting) = Setting::simulated() else { return };
+            setting.simulator().configure(&format!("pageable_waits=1 hang=cuLaunchKernel@{launch}"));
+            let begun = Instant::now();
+            let failed = setting.engine_within(wait).err().unwrap();
+            assert!(failed.is_lost(), "launch {launch}: {failed}");
+            assert!(begun.elapsed() < Duration::from_secs(50), "the call of a copy was waited for");
+        }
+        let Some(setting) = Setting::simulated() else { return };
+        let gpu = setting.accelerator(&GpuOptions { timeout: Duration::from_millis(200), ..always() }).unwrap();
+        setting.simulator().configure("pageable_waits=1 hang=cuLaunchKernel@2");
+        let batches = [table(&[0, 6], 300, 3, 0, 7)];
+        assert_eq!(check(&gpu, &batches, FAST), Counts { device_lost: 1, ..Counts::default() });
+    }
 }

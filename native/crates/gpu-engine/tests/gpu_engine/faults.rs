@@ -35,21 +35,6 @@ fn a_barrier_that_is_left_out_is_noticed() {
     assert!(missed.is_empty(), "left out and not noticed: {missed:#?}");
 }
 
-/// The self-test needs each kernel.
-#[test]
-fn a_kernel_that_does_nothing_fails_the_self_test() {
-    if module().is_none() {
-        return;
-    }
-    let folder = folder("kernels");
-    let passes =
-        |kernel: &str| says("the_self_test_without_a_kernel", (SKIPPED_KERNEL, kernel), &folder).contains(DONE);
-    assert!(passes("none"), "the self-test fails with all kernels");
-    let missed: Vec<&str> = Kernels::NAMES.into_iter().filter(|kernel| passes(kernel)).collect();
-    std::fs::remove_dir_all(&folder).unwrap();
-    assert!(missed.is_empty(), "the self-test passes without {missed:#?}");
-}
-
 /// For files of processes that may die.
 fn folder(of: &str) -> PathBuf {
     let folder = folder_for_files().join(format!("faults-{of}-{}", std::process::id()));
@@ -94,5 +79,25 @@ fn the_self_test_without_a_kernel() {
     setting.simulator().configure(&format!("skip={kernel}"));
     if setting.engine().is_ok() {
         println!("{DONE}");
+    }
+}
+
+/// Long ones, which `./sluice test` leaves to `--all`.
+mod in_all {
+    use super::*;
+
+    /// The self-test needs each kernel.
+    #[test]
+    fn a_kernel_that_does_nothing_fails_the_self_test() {
+        if module().is_none() {
+            return;
+        }
+        let folder = folder("kernels");
+        let passes =
+            |kernel: &str| says("the_self_test_without_a_kernel", (SKIPPED_KERNEL, kernel), &folder).contains(DONE);
+        assert!(passes("none"), "the self-test fails with all kernels");
+        let missed: Vec<&str> = Kernels::NAMES.into_iter().filter(|kernel| passes(kernel)).collect();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(missed.is_empty(), "the self-test passes without {missed:#?}");
     }
 }

@@ -81,24 +81,29 @@ impl Work<'_> {
     }
 }
 
-#[test]
-fn a_thousand_encodes_ask_the_driver_for_nothing_more_and_leave_nothing() {
-    let Some(setting) = Setting::simulated() else { return };
-    let gpu = setting.accelerator(&GpuOptions { pinned_limit: 8 << 20, ..always() }).unwrap();
-    let batches = [table(&[0, 6], 200, 3, 0, 7)];
-    let expected = output(&batches, FAST, None);
-    let (begun, failed) = (AtomicU64::new(0), AtomicU64::new(0));
-    let work = Work { gpu: &gpu, simulator: setting.simulator(), batches, expected, begun, failed };
-    work.go_on_until(FIRST);
-    let (given, events) = (work.given(), work.events());
-    work.go_on_until(if long_tests() { 1000 } else { 150 });
-    work.until_all_have_failed();
-    assert_eq!(work.given(), given, "allocations, registrations and streams");
-    let more = work.events() - events;
-    assert!(more <= MORE_EVENTS, "{more} events were made");
-    let (counts, failed) = (gpu.counts(), work.failed.into_inner());
-    assert!(failed > 0 && counts.device_failed == failed, "{failed} faults: {counts:?}");
-    assert_eq!((counts.device_lost, counts.no_memory, gpu.lost()), (0, 0, None), "{counts:?}");
-    drop(gpu);
-    setting.finish();
+/// Long ones, which `./sluice test` leaves to `--all`.
+mod in_all {
+    use super::*;
+
+    #[test]
+    fn a_thousand_encodes_ask_the_driver_for_nothing_more_and_leave_nothing() {
+        let Some(setting) = Setting::simulated() else { return };
+        let gpu = setting.accelerator(&GpuOptions { pinned_limit: 8 << 20, ..always() }).unwrap();
+        let batches = [table(&[0, 6], 200, 3, 0, 7)];
+        let expected = output(&batches, FAST, None);
+        let (begun, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+        let work = Work { gpu: &gpu, simulator: setting.simulator(), batches, expected, begun, failed };
+        work.go_on_until(FIRST);
+        let (given, events) = (work.given(), work.events());
+        work.go_on_until(if long_tests() { 1000 } else { 150 });
+        work.until_all_have_failed();
+        assert_eq!(work.given(), given, "allocations, registrations and streams");
+        let more = work.events() - events;
+        assert!(more <= MORE_EVENTS, "{more} events were made");
+        let (counts, failed) = (gpu.counts(), work.failed.into_inner());
+        assert!(failed > 0 && counts.device_failed == failed, "{failed} faults: {counts:?}");
+        assert_eq!((counts.device_lost, counts.no_memory, gpu.lost()), (0, 0, None), "{counts:?}");
+        drop(gpu);
+        setting.finish();
+    }
 }

@@ -71,15 +71,6 @@ fn in_every_order() {
     setting.finish();
 }
 
-#[test]
-fn without_undefined_behaviour() {
-    let flags = ["-fsanitize=undefined", "-fno-sanitize-recover=all"];
-    let Some(module) = compile("undefined", &flags) else { return };
-    let setting = Setting::with_module(&module, 1 << 30);
-    work(&setting);
-    setting.finish();
-}
-
 /// The same for AddressSanitizer, whose library has to be in the process from its start: this test's own program with
 /// the kernels that it has changed. Memory of the device is the simulator's, so that this is about shared memory and
 /// stacks.
@@ -106,4 +97,18 @@ fn without_memory_errors() {
         .unwrap();
     let said = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
     assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Long ones, which `./sluice test` leaves to `--all`.
+mod in_all {
+    use super::*;
+
+    #[test]
+    fn without_undefined_behaviour() {
+        let flags = ["-fsanitize=undefined", "-fno-sanitize-recover=all"];
+        let Some(module) = compile("undefined", &flags) else { return };
+        let setting = Setting::with_module(&module, 1 << 30);
+        work(&setting);
+        setting.finish();
+    }
 }

@@ -225,34 +225,6 @@ fn a_lost_device_sorts_nothing_any_more() {
     }
 }
 
-/// A sort waits three times at least, and asks each time.
-#[test]
-fn a_wait_that_fails_leaves_the_pairs() {
-    for nth in 1..=3 {
-        let Some(setting) = Setting::simulated() else { return };
-        let gpu = setting.accelerator(&always()).unwrap();
-        setting.simulator().configure(&format!("fail=cuStreamQuery@{nth}:1"));
-        let mut memory = Memory::of(pairs(1000, 0xFF));
-        assert_eq!(gpu.sort_pairs(by(1000, 0, 0), &mut memory).unwrap_err().why, "the GPU was lost");
-        assert!(memory.pairs == pairs(1000, 0xFF) && gpu.lost().is_some(), "question {nth}");
-    }
-}
-
-/// A call that does not return holds up its thread only, until the device is given up.
-#[test]
-fn a_driver_that_does_not_return_loses_the_device() {
-    let Some(setting) = Setting::simulated() else { return };
-    let gpu = setting.accelerator(&GpuOptions { timeout: Duration::from_millis(250), ..always() }).unwrap();
-    setting.simulator().configure("block=cuLaunchKernel@3+");
-    std::thread::scope(|scope| {
-        let held_up = scope.spawn(|| declined(&gpu));
-        assert!(lost(&gpu).contains("calls of the driver have not returned for more than"), "{}", lost(&gpu));
-        assert_eq!(declined(&gpu), "the GPU was lost");
-        setting.simulator().release();
-        assert_eq!(held_up.join().unwrap(), "the GPU was lost");
-    });
-}
-
 /// Pairs that are not in order, or others, are found on their way to the task's memory; after that the device is not
 /// used.
 #[test]
@@ -287,4 +259,37 @@ fn a_sort_that_does_not_pay_is_left_to_the_task() {
     assert_eq!((gpu.counts().sorts, gpu.counts().cpu_faster), (3, 3));
     drop(gpu);
     setting.finish();
+}
+
+/// Long ones, which `./sluice test` leaves to `--all`.
+mod in_all {
+    use super::*;
+
+    /// A sort waits three times at least, and asks each time.
+    #[test]
+    fn a_wait_that_fails_leaves_the_pairs() {
+        for nth in 1..=3 {
+            let Some(setting) = Setting::simulated() else { return };
+            let gpu = setting.accelerator(&always()).unwrap();
+            setting.simulator().configure(&format!("fail=cuStreamQuery@{nth}:1"));
+            let mut memory = Memory::of(pairs(1000, 0xFF));
+            assert_eq!(gpu.sort_pairs(by(1000, 0, 0), &mut memory).unwrap_err().why, "the GPU was lost");
+            assert!(memory.pairs == pairs(1000, 0xFF) && gpu.lost().is_some(), "question {nth}");
+        }
+    }
+
+    /// A call that does not return holds up its thread only, until the device is given up.
+    #[test]
+    fn a_driver_that_does_not_return_loses_the_device() {
+        let Some(setting) = Setting::simulated() else { return };
+        let gpu = setting.accelerator(&GpuOptions { timeout: Duration::from_millis(250), ..always() }).unwrap();
+        setting.simulator().configure("block=cuLaunchKernel@3+");
+        std::thread::scope(|scope| {
+            let held_up = scope.spawn(|| declined(&gpu));
+            assert!(lost(&gpu).contains("calls of the driver have not returned for more than"), "{}", lost(&gpu));
+            assert_eq!(declined(&gpu), "the GPU was lost");
+            setting.simulator().release();
+            assert_eq!(held_up.join().unwrap(), "the GPU was lost");
+        });
+    }
 }

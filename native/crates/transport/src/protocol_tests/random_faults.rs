@@ -11,7 +11,7 @@ use crate::loopback::Faults;
 use crate::message::Block;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn under_random_faults_each_block_ends_once_and_is_right_or_failed(
