@@ -105,53 +105,6 @@ fn a_wrong_secret_reads_nothing() {
     std::fs::remove_file(path).expect("removed");
 }
 
-/// The address of this machine's interface to elsewhere; nothing is sent.
-fn own_address() -> Option<[u8; 4]> {
-    let socket = std::net::UdpSocket::bind("0.0.0.0:0").ok()?;
-    socket.connect("192.0.2.1:9").ok()?;
-    match socket.local_addr().ok()?.ip() {
-        std::net::IpAddr::V4(address) => Some(address.octets()),
-        std::net::IpAddr::V6(_) => None,
-    }
-}
-
-/// A peer's address with another IP address in it, of a network that is set apart for documents: nobody answers there.
-#[test]
-fn an_address_that_is_not_routable_fails_its_own_blocks_in_time() {
-    let Some(ucx) = common::ucx() else { return };
-    let arena = Arena::host(1 << 30);
-    let [gone, owner, reader] = [(); 3].map(|()| start(&ucx, &arena, "s"));
-    let (mut address, own) = (gone.address().to_vec(), own_address());
-    let places: Vec<usize> =
-        (0..address.len().saturating_sub(3)).filter(|at| own.is_some_and(|own| address[*at..*at + 4] == own)).collect();
-    if places.is_empty() {
-        return eprintln!("skipped: the address of this UCX has no IP address of a network in it");
-    }
-    places.into_iter().for_each(|at| address[at..at + 4].copy_from_slice(&[192, 0, 2, 1]));
-    let (path, content) = file("unroutable", 1000);
-    publish(&owner, 1, &path, 1000, &content);
-    let begun = Instant::now();
-    reader.connect(1, &address);
-    reader.connect(2, owner.address());
-    reader.fetch(1, blocks(1, 1)).expect("known");
-    reader.fetch(2, blocks(1, 1)).expect("known");
-    let (mut ended, end) = (Vec::new(), begun + 4 * TIMEOUT);
-    while ended.len() < 2 && Instant::now() < end {
-        ended.extend(reader.poll(2, Duration::from_millis(100)).expect("running"));
-    }
-    ended.sort_by_key(|completion| completion.request);
-    let [failed, read] = &ended[..] else { panic!("{ended:?} have ended") };
-    if matches!(failed.result, Err(Failure::NotFound)) {
-        return eprintln!("skipped: this UCX has reached the process by an address that is not the network's");
-    }
-    assert!(matches!(failed.result, Err(Failure::Timeout | Failure::Peer)), "{failed:?}");
-    assert_ne!(reader.peer_error(1), "");
-    let lease = read.result.as_ref().expect("read").as_ref().expect("it has bytes");
-    assert!(lease.as_slice() == content, "other peers are read");
-    assert_eq!(reader.peer_error(2), "");
-    std::fs::remove_file(path).expect("removed");
-}
-
 #[test]
 fn a_peer_that_stops_fails_and_another_at_its_place_is_read() {
     let Some(ucx) = common::ucx() else { return };

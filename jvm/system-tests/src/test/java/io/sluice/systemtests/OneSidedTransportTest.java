@@ -444,6 +444,16 @@ class OneSidedTransportTest {
     }
   }
 
+  /** UCX may use only a network interface that is not there: it starts, and reaches no other process. */
+  @InAll
+  @Tag("once")
+  @Test
+  void withoutTheInterfaceThatIsNamedBlocksComeByNetty() {
+    assumeUcx();
+    assertReadBySpark("without-an-interface", "UCX_NET_DEVICES=nosuchnic0", Map.of("spark.sluice.mode", "UCX",
+        "spark.sluice.transport", "ucx", "spark.executorEnv.UCX_NET_DEVICES", "nosuchnic0"));
+  }
+
   /** @param reason a part of each executor's one warning */
   private static void assertReadBySpark(String name, String reason, Map<String, String> settings) {
     ExecutorLogs logs = ExecutorLogs.in(name);
