@@ -173,11 +173,13 @@ public record Settings(
         value(conf, SluiceSettings.UCX_LIBRARY),
         value(conf, SluiceSettings.TRANSPORT_TIMEOUT),
         value(conf, SluiceSettings.TRANSPORT_RETRY_DELAY) * 1_000_000L,
+        value(conf, SluiceSettings.TRANSPORT_EARLY_START),
         value(conf, SluiceSettings.TRANSPORT_MAX_CONNECTIONS),
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_BYTES),
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_REGIONS),
         value(conf, SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP),
-        receiveLimit(conf, process, cores));
+        value(conf, SluiceSettings.TRANSPORT_MAX_RECEIVE_BYTES)
+            .orElseGet(() -> defaultReceiveLimit(conf, process, cores)));
   }
 
   /**
@@ -186,7 +188,7 @@ public record Settings(
    * blocks of one partition may be many times as large. In a container the limit is also a share of the container's
    * memory beyond the heap.
    */
-  private static long receiveLimit(SparkConf conf, ProcessGrant process, Cores cores) {
+  private static long defaultReceiveLimit(SparkConf conf, ProcessGrant process, Cores cores) {
     long maxInFlight = conf.getSizeAsMb("spark.reducer.maxSizeInFlight", "48m") << 20;
     long wanted = cores.tasks() * 2L * (maxInFlight / 2 * 3);
     return ContainerGrant.of(conf, process)

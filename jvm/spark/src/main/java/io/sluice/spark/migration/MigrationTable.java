@@ -97,15 +97,15 @@ final class MigrationTable {
 
   private static MappingGroup rapidsTransport() {
     return new MappingGroup(RAPIDS, "spark.rapids.shuffle.")
-        .notNeeded(
-            "A connection is opened when a block is first wanted of an executor. Until it is open, blocks come by "
-                + "Netty, so that no task waits for it.",
-            "transport.earlyStart")
+        .to("transport.earlyStart", "spark.sluice.transport.earlyStart", Conversion.SAME,
+            "Connects executors when they announce themselves. RAPIDS' default is true; without it an executor is "
+                + "connected when its blocks are first wanted.")
         .notNeeded(HEARTBEAT, "transport.earlyStart.heartbeatInterval", "transport.earlyStart.heartbeatTimeout")
-        .notNeeded("spark.reducer.maxSizeInFlight limits what one task has requested. An executor holds at most three "
-            + "times that per task, and in a container a share of its memory; blocks beyond that wait for "
-            + "memory, and come by Netty after a tenth of spark.sluice.transport.timeout.",
-            "transport.maxReceiveInflightBytes")
+        .to("transport.maxReceiveInflightBytes", "spark.sluice.transport.maxReceiveBytes", Conversion.SAME,
+            "The limit of an executor. RAPIDS' default is 1g; without it, it is three times "
+                + "spark.reducer.maxSizeInFlight for each task, and in a container at most a share of its memory. Blocks "
+                + "beyond it wait for memory, and come by Netty after a tenth of spark.sluice.transport.timeout. Less "
+                + "than 16m is refused.")
         .notNeeded("There is one transport, UCX, chosen by spark.sluice.transport.", "transport.class")
         .notNeeded(BOUNCE_BUFFERS, "ucx.bounceBuffers.size", "ucx.bounceBuffers.device.count",
             "ucx.bounceBuffers.host.count")

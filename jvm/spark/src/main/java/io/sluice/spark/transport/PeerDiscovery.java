@@ -80,8 +80,22 @@ public final class PeerDiscovery implements AutoCloseable {
       boolean update = exchange(service, address);
       pauseMillis = woken && !update ? Math.min(PERIOD_MILLIS, pauseMillis * 2) : SHORTEST_MILLIS;
       TimeUnit.MILLISECONDS.sleep(pauseMillis);
-      woken = wanted.tryAcquire(PERIOD_MILLIS - pauseMillis, TimeUnit.MILLISECONDS);
+      woken = rest(service, PERIOD_MILLIS - pauseMillis);
     }
+  }
+
+  /**
+   * Waits so long; meanwhile connects executors early where that is asked for. Ends, and is true, as soon as a block of
+   * an executor is wanted that is unknown.
+   */
+  private boolean rest(TransportService service, long millis) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    while (service.connectEarly() && System.nanoTime() - end < 0) {
+      if (wanted.tryAcquire(SHORTEST_MILLIS, TimeUnit.MILLISECONDS)) {
+        return true;
+      }
+    }
+    return wanted.tryAcquire(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
   }
 
   /** One heartbeat; whether it brought changes. */

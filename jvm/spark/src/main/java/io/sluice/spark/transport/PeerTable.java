@@ -7,6 +7,7 @@ import io.sluice.spark.metrics.PeerReport;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
@@ -24,7 +25,8 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>An executor is connected when its blocks are first wanted, not when it announces itself: that would make n²
- * connections in an application of n executors. The first fetch begins the connection and waits for it, which takes
+ * connections in an application of n executors, and is done only if {@code spark.sluice.transport.earlyStart} asks for
+ * it. The first fetch begins the connection and waits for it, which takes
  * milliseconds. The transport closes a connection that has been idle and opens it again for the next fetch; to this
  * table it stays connected.
  *
@@ -126,6 +128,33 @@ final class PeerTable {
       case CONNECTED -> {}
     }
     return peer.state == State.CONNECTED ? new Link(executorId, peer.number, peer.episode) : null;
+  }
+
+  /**
+   * Connects some executors that have announced themselves and that nothing was wanted of yet. Each executor takes them
+   * from another place on, so that not all of them connect to the same ones at once.
+   *
+   * @param most how many of them
+   * @param limit no more than so many are connected
+   * @return whether there are more
+   */
+  synchronized boolean connectSome(int most, long limit) {
+    List<String> announced = new ArrayList<>();
+    long room = limit;
+    for (Map.Entry<String, Peer> entry : peers.entrySet()) {
+      if (entry.getValue().state == State.ANNOUNCED) {
+        announced.add(entry.getKey());
+      } else if (entry.getValue().state == State.CONNECTED) {
+        room--;
+      }
+    }
+    int count = (int) Math.min(Math.min(most, announced.size()), Math.max(0, room));
+    int first = (int) (spread.getAsDouble() * announced.size());
+    for (int i = 0; i < count; i++) {
+      String executorId = announced.get((first + i) % announced.size());
+      connect(executorId, peers.get(executorId), State.CONNECTED);
+    }
+    return count == most && count < announced.size() && count < room;
   }
 
   /** How many executors are in which state, for the driver; names at most {@code mostNames} of those that failed. */

@@ -38,6 +38,8 @@ public final class TransportService implements AutoCloseable {
   private static final int POLL_MILLIS = 200;
   private static final int COMPLETIONS_PER_POLL = 64;
   private static final long END_MILLIS = 5_000;
+  /** So many early connections are opened, then others after a while: a thousand peers take a quarter of a minute. */
+  private static final int CONNECTED_AT_ONCE = 16;
 
   private final BlockTransport transport;
   private final Counters counters;
@@ -51,11 +53,14 @@ public final class TransportService implements AutoCloseable {
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();
   /** The part of {@link BlockTransport#cmaBytes} that has been counted; used by the polling thread only. */
   private long cmaBytes;
+  /** The most executors that are connected before something is wanted of them; 0: none. */
+  private final long earlyConnections;
   private volatile boolean closed;
   private volatile Runnable onUnknownPeer = () -> {};
 
-  TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos,
-      DoubleSupplier spread) {
+  TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, long earlyConnections,
+      LongSupplier clockNanos, DoubleSupplier spread) {
+    this.earlyConnections = earlyConnections;
     this.transport = transport;
     this.counters = counters;
     this.clockNanos = clockNanos;
@@ -78,7 +83,8 @@ public final class TransportService implements AutoCloseable {
     try {
       NativeBlockTransport transport = NativeBlockTransport.open(settings, secret, receiveLimitBytes, directories);
       LOG.info("Blocks are read one-sidedly: {}", transport.describe());
-      return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime,
+      return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(),
+          settings.earlyStart() ? settings.maxConnections() / 2 : 0, System::nanoTime,
           () -> ThreadLocalRandom.current().nextDouble()));
     } catch (NativeException | LinkageError e) {
       counters.increment(Counter.TRANSPORT_UNAVAILABLE);
@@ -119,6 +125,11 @@ public final class TransportService implements AutoCloseable {
       update.gone().forEach(peers::forget);
       update.announced().forEach(peers::learn);
     }
+  }
+
+  /** With {@code earlyStart}, connects some of the executors that are not connected yet; whether there are more. */
+  boolean connectEarly() {
+    return earlyConnections > 0 && !closed && peers.connectSome(CONNECTED_AT_ONCE, earlyConnections);
   }
 
   /** Sets the callback for a fetch from an executor that is not known yet; it runs on the fetching task's thread. */

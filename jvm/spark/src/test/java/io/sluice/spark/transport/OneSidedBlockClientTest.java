@@ -49,7 +49,7 @@ class OneSidedBlockClientTest {
 
   @BeforeEach
   void start() {
-    service = new TransportService(transport, counters, DELAY_NANOS, clock::get, () -> 0);
+    service = new TransportService(transport, counters, DELAY_NANOS, 0, clock::get, () -> 0);
     service.learn(new PeerUpdate(1, Map.of("5", new byte[] {1}), List.of()));
     client = service.client(sparks);
   }

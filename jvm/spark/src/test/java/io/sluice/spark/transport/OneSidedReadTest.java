@@ -77,7 +77,7 @@ class OneSidedReadTest {
 
   @BeforeEach
   void start() {
-    service = new TransportService(transport, counters, 1_000_000_000L, System::nanoTime, () -> 0);
+    service = new TransportService(transport, counters, 1_000_000_000L, 0, System::nanoTime, () -> 0);
     service.learn(new PeerUpdate(1, Map.of(ELSEWHERE, new byte[] {1}), List.of()));
     transport.onFetch = fetch -> serve(fetch, 0);
   }

@@ -29,14 +29,19 @@ class PeerDiscoveryTest {
   private final class End {
     private final Counters counters = new Counters();
     private final FakeBlockTransport transport = new FakeBlockTransport();
-    private final TransportService service =
-        new TransportService(transport, counters, 1_000_000_000L, System::nanoTime, () -> 0);
+    private final TransportService service;
     private final FakeSparkClient sparks = new FakeSparkClient();
     private final String id;
     private PeerDiscovery discovery;
 
     End(String id) {
+      this(id, 0);
+    }
+
+    End(String id, long earlyConnections) {
       this.id = id;
+      service =
+          new TransportService(transport, counters, 1_000_000_000L, earlyConnections, System::nanoTime, () -> 0);
     }
 
     void start() {
@@ -90,6 +95,24 @@ class PeerDiscoveryTest {
     one.start();
     two.start();
     Await.until("both are connected", () -> one.announced() == 1 && two.announced() == 1);
+  }
+
+  @Test
+  void withAnEarlyStartExecutorsAreConnectedBeforeAnythingIsWantedOfThem() {
+    for (int executor = 100; executor < 150; executor++) {
+      registry.heartbeat(new PeerHeartbeat(Integer.toString(executor), new byte[] {1}, 0));
+    }
+    End early = new End("3", 40);
+    try {
+      early.start();
+      one.start();
+      Await.until("as many are connected as may be", () -> early.transport.connects.size() == 40);
+      Await.until("the other has learned of them all", () -> one.announced() >= 50);
+      assertEquals(0, one.transport.connects.size());
+      assertEquals(40, early.transport.connects.size());
+    } finally {
+      early.close();
+    }
   }
 
   @Test

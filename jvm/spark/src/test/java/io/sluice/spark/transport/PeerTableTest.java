@@ -1,9 +1,11 @@
 package io.sluice.spark.transport;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
@@ -11,6 +13,7 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.PeerReport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -77,6 +80,37 @@ class PeerTableTest {
     assertNotNull(peers.link("5"));
     assertNotNull(peers.link("5"), "and the second one finds it connected");
     assertEquals(List.of(PEER), transport.connects);
+  }
+
+  /** From a place on that differs between executors, some at a time, each once, and no more than the limit. */
+  @Test
+  void executorsAreConnectedEarlyWhereThatIsAskedFor() {
+    for (int executor = 6; executor < 105; executor++) {
+      peers.learn(Integer.toString(executor), new byte[] {1});
+    }
+    spread = 0.999;
+    assertTrue(peers.connectSome(16, 50));
+    assertEquals(16, transport.connects.size());
+    spread = 0;
+    assertTrue(peers.connectSome(16, 50));
+    assertTrue(peers.connectSome(16, 50));
+    assertFalse(peers.connectSome(16, 50), "two are left until the limit");
+    assertFalse(peers.connectSome(16, 50));
+    assertEquals(50, transport.connects.size());
+    assertEquals(50, Set.copyOf(transport.connects).size());
+    assertFalse(peers.connectSome(200, 1000));
+    assertEquals(100, Set.copyOf(transport.connects).size());
+    assertNotNull(peers.link("104"));
+    assertEquals(100, transport.connects.size(), "a fetch finds it connected");
+    assertEquals(100, counters.get(Counter.TRANSPORT_PEERS_CONNECTED));
+  }
+
+  @Test
+  void anExecutorThatHasFailedIsNotConnectedEarly() {
+    assertNotNull(peers.link("5"));
+    fail();
+    assertFalse(peers.connectSome(16, 50));
+    assertEquals(1, transport.connects.size());
   }
 
   @Test

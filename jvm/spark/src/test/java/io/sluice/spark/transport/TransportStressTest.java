@@ -84,7 +84,7 @@ class TransportStressTest {
   void everyBlockIsReportedToItsListenerOnce(long seed, int lossEvery, boolean stop) throws Exception {
     ScheduledExecutorService wire = Executors.newScheduledThreadPool(2);
     ExecutorService tasks = Executors.newFixedThreadPool(TASKS);
-    TransportService service = new TransportService(transport, counters, RETRY_NANOS, System::nanoTime, () -> 0);
+    TransportService service = new TransportService(transport, counters, RETRY_NANOS, 0, System::nanoTime, () -> 0);
     try {
       completeAtRandom(wire, new Random(seed), lossEvery);
       service.learn(new PeerUpdate(1, Map.of("0", new byte[] {0}, "1", new byte[] {1}), List.of()));
