@@ -4,6 +4,8 @@
 # The machines that the jar is for. Libraries are linked against this version of glibc's symbols, that of CentOS 7, by
 # zig, which carries the symbol lists of all versions.
 native_machines=(x86_64 aarch64)
+# Of them, those that are linked: for the tests this machine alone.
+linked_machines=("${native_machines[@]}")
 oldest_glibc=2.17
 zig_home=$build/zig
 # linux-<machine>/: what the jar has for that machine.
@@ -103,6 +105,24 @@ check_imported_symbols() {
     return 1
   fi
   printf '%s imports nothing above glibc %s\n' "$1" "$oldest_glibc"
+}
+
+# Whether all that are to be linked were so the last time, or could not be.
+are_machines_linked() {
+  local machine
+  for machine in "${linked_machines[@]}"; do
+    grep -q -s -x "$machine" "$build/native.machines" || return 1
+  done
+}
+
+# Links them all; a library for another machine, which would be older, goes.
+link_machines() {
+  local machine
+  for machine in "${native_machines[@]}"; do
+    if [[ " ${linked_machines[*]} " != *" $machine "* ]]; then rm -rf "${native_home:?}/linux-$machine"; fi
+  done
+  build_native "${linked_machines[@]}"
+  printf '%s\n' "${linked_machines[@]}" >"$build/native.machines"
 }
 
 # build_native MACHINE…: what cannot be linked for another machine is left out of the jar, with a note.

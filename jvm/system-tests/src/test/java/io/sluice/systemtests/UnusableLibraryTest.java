@@ -26,6 +26,10 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class UnusableLibraryTest {
   private static final long ROWS = 20_000;
+  /** Where an ELF file says for which machine it is, and what it says (its second byte is 0). */
+  private static final int ELF_MACHINE = 18;
+  private static final int ELF_X86_64 = 62;
+  private static final int ELF_AARCH64 = 183;
 
   @TempDir Path folder;
 
@@ -51,11 +55,12 @@ class UnusableLibraryTest {
     assertWorksInJava(new byte[0], "it has 0 bytes");
   }
 
+  /** The jar may have no library for another machine, so it is this machine's with another machine's mark. */
   @Test
   void aLibraryOfAnotherArchitectureIsReplacedByJava() throws IOException {
-    String other = System.getProperty("os.arch").equals("aarch64") ? "x86_64" : "aarch64";
-    byte[] library = library(other);
-    assumeTrue(library.length > 0, "the jar has no library for " + other);
+    boolean here = System.getProperty("os.arch").equals("aarch64");
+    byte[] library = library(here ? "aarch64" : "x86_64");
+    library[ELF_MACHINE] = (byte) (here ? ELF_X86_64 : ELF_AARCH64);
     assertWorksInJava(library, "it is for another machine");
   }
 
