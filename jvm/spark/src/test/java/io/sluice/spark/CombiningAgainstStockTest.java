@@ -90,7 +90,7 @@ class CombiningAgainstStockTest {
     assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
   }
 
-  @VariantsInAll
+  @InAll
   @ParameterizedTest
   @ValueSource(strings = {"JavaSerializer", "KryoSerializer"})
   void keysOfSeveralParts(String serializer) {
@@ -215,6 +215,7 @@ class CombiningAgainstStockTest {
   }
 
   /** Lists take many times the memory that there is for them. */
+  @InAll
   @Test
   void littleMemory() {
     start(Map.of("spark.testing.memory", Long.toString(64 << 20), "spark.testing.reservedMemory", "0",

@@ -230,14 +230,14 @@ class EncryptedShuffleTest {
   @Test
   void rowsThatGoToFilesOfTheirOwn() {
     start(encryptedAnd("spark.sluice.memory.limit", "16m"));
-    // No row fits the limit. Before its second row a map task looks into the file that has its first one; of a round
-    // robin it would have looked for all of its rows before it writes one.
+    // No row fits the limit. Before its second row the task that has two looks into the file that has its first one; of a round
+    // robin it would have looked for both before it writes one.
     spark.session().udf().register("lookAlways", (UDF1<Long, Long>) id -> {
       look();
       return id;
     }, DataTypes.LongType);
     Supplier<Dataset<Row>> query =
-        () -> table(6).selectExpr("lookAlways(id) AS id", "repeat(text, 1300000 + cast(id AS int)) AS text")
+        () -> table(4).selectExpr("lookAlways(id) AS id", "repeat(text, 1300000 + cast(id AS int)) AS text")
             .repartition(2, functions.col("id")).selectExpr("id", "md5(text) AS sum");
     assertSameAsStock(query);
     assertTrue(spark.counter(Counter.WRITE_ROWS_TO_FILES) > 0);

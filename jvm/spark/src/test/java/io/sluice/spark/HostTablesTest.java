@@ -72,6 +72,7 @@ class HostTablesTest {
     assertEquals(MAPS * 9 * 7, spark.counter(Counter.WRITE_RECORDS_SERIALIZED));
   }
 
+  @InAll
   @Test
   void aTableForEachOfManyPartitions() {
     spark = RddOnBothEngines.start(Map.of());

@@ -70,7 +70,7 @@ class SortsInOneTaskTest {
     return first.iterator();
   }
 
-  @VariantsInAll
+  @InAll
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void severalSortsReadTogetherAndShuffledAgain(boolean offHeap) {

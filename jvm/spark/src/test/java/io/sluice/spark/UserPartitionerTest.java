@@ -72,6 +72,7 @@ class UserPartitionerTest {
     spark.assertSame(partitioned(shaped, PARTITIONS, n -> 3));
   }
 
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void twoLargeAndManySmallPartitions(boolean shaped) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.bench.InAll;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.soak.SoakPlan.Mode;
@@ -70,6 +71,7 @@ class SoakProgramTest {
     assertTrue(programs.stream().allMatch(program -> program.steps() >= 1));
   }
 
+  @InAll
   @Test
   void sparkRunsThemAndTheResultDoesNotDependOnHow() {
     for (long seed = 0; seed < 5; seed++) {

@@ -3,6 +3,7 @@ package io.sluice.bench.tpch;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.bench.InAll;
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.tables.Benchmark;
@@ -89,6 +90,7 @@ class TpchQueryTest {
    * Checks every query's rows and their order. Some run a second time with another plan: neither the order of sums nor
    * the kind of join may change a result.
    */
+  @InAll
   @Test
   void everyQueryGivesItsRowsInOrder() {
     SparkSession other = spark.newSession();

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.bench.InAll;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.catalogue.Entry;
 import io.sluice.bench.check.Digest;
@@ -52,6 +53,7 @@ class WorkloadsTest {
     context.stop();
   }
 
+  @InAll
   @Test
   void resultsHaveTheExpectedSizeAndOrder() {
     long distinctKeys = BenchTable.of(spark, SIZING).select("k").distinct().count();
@@ -136,6 +138,7 @@ class WorkloadsTest {
     return ranks;
   }
 
+  @InAll
   @Test
   void sparkSplitsTheSkewedJoinsLargestPartition() {
     Sizing sizing = new Sizing(4_000_000, 4, 40);
@@ -162,6 +165,7 @@ class WorkloadsTest {
     assertEquals(table, new SortByFive().verify(spark, SIZING));
   }
 
+  @InAll
   @Test
   void everyWorkloadRunsIntoTheSink() {
     Catalogue.entries().forEach(entry -> Catalogue.create(entry.name()).run(spark, SIZING));

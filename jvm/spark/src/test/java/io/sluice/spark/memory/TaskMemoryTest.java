@@ -11,6 +11,7 @@ import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.Await;
+import io.sluice.spark.InAll;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.SluiceShuffleManager;
@@ -105,6 +106,7 @@ class TaskMemoryTest {
     assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
   }
 
+  @InAll
   @Test
   void memoryThatNoTaskUsesIsGivenBackToTheSystem() throws Exception {
     start("spark.sluice.memory.failOnLeak", "true");

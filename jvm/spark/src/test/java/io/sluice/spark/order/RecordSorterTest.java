@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.primitives.UnsignedBytes;
+import io.sluice.spark.InAll;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.conf.GpuUse;
@@ -171,6 +172,7 @@ class RecordSorterTest {
   }
 
   /** Of the first eight characters there are 1 to 199 keys each; in the next eight some of them differ, some behind. */
+  @InAll
   @Test
   void runsOfEveryLength() {
     IntFunction<String> keys = i -> {

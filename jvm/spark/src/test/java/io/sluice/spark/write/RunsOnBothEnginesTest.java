@@ -12,6 +12,7 @@ import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.InAll;
 import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.codec.Decoders;
 import io.sluice.spark.codec.RowFile;

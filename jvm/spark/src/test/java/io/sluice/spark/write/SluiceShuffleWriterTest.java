@@ -9,10 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.Await;
+import io.sluice.spark.InAll;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
 import io.sluice.spark.SluiceShuffleManager;
-import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.store.DiskFault;
@@ -86,7 +86,7 @@ class SluiceShuffleWriterTest {
     return rows.stream().map(Row::toString).sorted().collect(Collectors.toList());
   }
 
-  @VariantsInAll
+  @InAll
   @ParameterizedTest
   @ValueSource(strings = {"0", "2"})
   void spillsUnderATinyBudget(String threads) {

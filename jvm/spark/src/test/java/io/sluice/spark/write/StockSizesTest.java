@@ -71,7 +71,7 @@ class StockSizesTest {
     }
   }
 
-  @VariantsInAll
+  @InAll
   @ParameterizedTest
   @ValueSource(strings = {"lz4", "zstd", "snappy"})
   void estimatedPartitionSizesAreNearStocks(String codec) throws Exception {
