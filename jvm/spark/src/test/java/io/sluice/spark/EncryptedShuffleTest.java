@@ -230,8 +230,8 @@ class EncryptedShuffleTest {
   @Test
   void rowsThatGoToFilesOfTheirOwn() {
     start(encryptedAnd("spark.sluice.memory.limit", "16m"));
-    // No row fits the limit. Before its second row the task that has two looks into the file that has its first one; of a round
-    // robin it would have looked for both before it writes one.
+    // No row fits the limit. Before its second row the task that has two looks into the file that has its first one; of
+    // a round robin it would have looked for both before it writes one.
     spark.session().udf().register("lookAlways", (UDF1<Long, Long>) id -> {
       look();
       return id;

@@ -149,6 +149,7 @@ class ExecutorsWithoutLibraryTest {
   }
 
   /** With one-sided reads and map outputs in memory, neither of which the executor without the library uses. */
+  @InAll
   @Tag("once")
   @Test
   void oneOfTwoHasItInModeUcx() throws IOException {
@@ -164,6 +165,7 @@ class ExecutorsWithoutLibraryTest {
     }
   }
 
+  @InAll
   @Test
   void theDriverHasNone() throws IOException {
     String before = System.getProperty(NativeLibrary.PROPERTY);

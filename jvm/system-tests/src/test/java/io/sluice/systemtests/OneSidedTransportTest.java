@@ -107,6 +107,7 @@ class OneSidedTransportTest {
   }
 
   /** The case that runs on every Spark line: Spark's formats, read by Sluice's reader. The tab Sluice says so. */
+  @InAll
   @Test
   void blocksOfSparksWritersAreReadOneSidedly() {
     Map<String, String> settings = new HashMap<>(LiveTab.SETTINGS);
@@ -233,6 +234,7 @@ class OneSidedTransportTest {
    * The cache limit has room for a few of 20 or more map outputs: they are moved to the disk while others are read, and
    * while they are read themselves.
    */
+  @InAll
   @Tag("once")
   @Test
   void blocksAreReadOneSidedlyWhileTheyMoveToTheDisk() {
@@ -251,6 +253,7 @@ class OneSidedTransportTest {
    * those made before are read one-sidedly as before; {@code true} brings all back. Another session does not notice.
    */
   @Tag("once")
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(strings = {"RDMA", "UCX"})
   void aSessionTurnsOneSidedReadsOffAndOn(String mode) {

@@ -80,7 +80,6 @@ class SparkIoEncryptionTest {
   }
 
   @Test
-  @Tag("everyLine")
   void aDamagedMapOutputIsWrittenAgain() throws IOException {
     Fingerprint expected = Query.onStock(List.of(JOIN)).get(JOIN.name());
     try (SparkApplication application = encrypted().set("spark.sluice.store", "files").start()) {

@@ -211,6 +211,7 @@ class SqlExchangeTest {
     assertRowsAreStocks(Map.of());
   }
 
+  @InAll
   @Test
   @Tag("once")
   void rowsAreInStocksPartitionsWithoutGeneratedCode() {

@@ -13,11 +13,12 @@ package io.sluice.spark.conf;
  * @param maxMappedRegions in how many mappings
  * @param allowUnauthenticatedTcp whether UCX may use TCP with {@code spark.authenticate}
  * @param receiveLimitBytes of blocks that an executor may have received one-sidedly and its tasks not yet read; unless
- *     it is set, at most a share of what its container has beyond the heap; blocks beyond it are fetched by Spark's block transfer
+ *     it is set, at most a share of what its container has beyond the heap; blocks beyond it are
+ *     fetched by Spark's block transfer
  */
 public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos,
-    boolean earlyStart, long maxConnections, long maxMappedBytes, long maxMappedRegions, boolean allowUnauthenticatedTcp,
-    long receiveLimitBytes) {
+    boolean earlyStart, long maxConnections, long maxMappedBytes, long maxMappedRegions,
+    boolean allowUnauthenticatedTcp, long receiveLimitBytes) {
   /** Whether anything but Spark's block transfer is asked for. */
   public boolean oneSided() {
     return transport != Transport.NETTY;

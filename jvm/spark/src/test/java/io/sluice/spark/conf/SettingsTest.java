@@ -215,8 +215,9 @@ class SettingsTest {
   @Test
   void transportSettingsAreReadWithTheirUnits() {
     TransportSettings defaults = settings().transport();
-    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, false, 1024, 2048 * MIB, 16_384, false,
-        144 * MIB * settings().cores().tasks()),
+    assertEquals(
+        new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, false, 1024, 2048 * MIB, 16_384, false,
+            144 * MIB * settings().cores().tasks()),
         defaults);
     assertFalse(defaults.oneSided());
     TransportSettings set = settings("spark.sluice.transport", "UCX", "spark.sluice.ucx.library", "/opt/ucx/lib",
