@@ -105,9 +105,9 @@ public final class SluiceSettings {
           + "cannot be read one-sidedly is always fetched by netty. ucx and auto need spark.plugins, through which "
           + "executors learn each other's addresses. Blocks that are read one-sidedly take about "
           + "spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three times "
-          + "that (spark.sluice.transport.maxReceiveBytes); Spark's block transfer would take as much of Netty's memory. "
-          + "Blocks that do not fit within this limit wait for memory, shared fairly among the executors that are read; a block that has waited for a "
-          + "tenth of spark.sluice.transport.timeout, or while nothing came free for 20 ms, or that would take more "
+          + "that (spark.sluice.transport.maxReceiveBytes); Spark's block transfer would take as much of Netty's "
+          + "memory. Blocks that do not fit within this limit wait for memory, shared fairly among the executors that "
+          + "are read; a block that has waited for a tenth of spark.sluice.transport.timeout, or while nothing came free for 20 ms, or that would take more "
           + "than a 64th of the limit and does not fit, is fetched by netty.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
@@ -134,8 +134,8 @@ public final class SluiceSettings {
   public static final Setting<Boolean> TRANSPORT_EARLY_START = Setting.flag(
       "spark.sluice.transport.earlyStart", false, false,
       "Whether an executor connects to other executors as soon as it learns of them, some at a time and to no more "
-          + "than half of spark.sluice.transport.maxConnections, so that the first fetch from each need not wait for its "
-          + "connection (some milliseconds, more over slow networks). In an application of n executors this makes n "
+          + "than half of spark.sluice.transport.maxConnections, so that the first fetch from each need not wait for "
+          + "its connection (some milliseconds, more over slow networks). In an application of n executors this makes n "
           + "times n connections. With false an executor is connected when its blocks are first wanted.");
 
   public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(

@@ -104,8 +104,8 @@ final class MigrationTable {
         .to("transport.maxReceiveInflightBytes", "spark.sluice.transport.maxReceiveBytes", Conversion.SAME,
             "The limit of an executor. RAPIDS' default is 1g; without it, it is three times "
                 + "spark.reducer.maxSizeInFlight for each task, and in a container at most a share of its memory. "
-                + "Blocks beyond it wait for memory, and come by Netty after a tenth of spark.sluice.transport.timeout. Less "
-                + "than 16m is refused.")
+                + "Blocks beyond it wait for memory, and come by Netty after a tenth of "
+                + "spark.sluice.transport.timeout. Less than 16m is refused.")
         .notNeeded("There is one transport, UCX, chosen by spark.sluice.transport.", "transport.class")
         .notNeeded(BOUNCE_BUFFERS, "ucx.bounceBuffers.size", "ucx.bounceBuffers.device.count",
             "ucx.bounceBuffers.host.count")
