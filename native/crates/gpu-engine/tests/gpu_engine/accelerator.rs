@@ -433,7 +433,8 @@ mod in_all {
         setting.finish();
     }
 
-    /// Whoever asks first gets the answer that the batch gets: else it would go to a thread that then encodes it itself.
+    /// Whoever asks first gets the answer that the batch gets: else it would go to a thread that then encodes it
+    /// itself.
     #[test]
     fn a_batch_is_as_large_for_all_who_ask() {
         let Some(setting) = Setting::new() else { return };
