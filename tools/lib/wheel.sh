@@ -78,17 +78,19 @@ python_program() {
   done
 }
 
-# wheel_tests_on PYTHON VERSION PYSPARK ALL: the tests in a new virtual environment that has the wheel, installed
-# without a network, and links to the PySpark of that folder, which runs on every Python.
+# wheel_tests_on PYTHON VERSION PYSPARK ALL [CHECKOUT]: the tests in a new virtual environment that has the wheel,
+# installed without a network, and links to the PySpark of that folder, which runs on every Python; with those of the
+# pages of CHECKOUT.
 wheel_tests_on() {
-  local python=$1 environment=$wheel_home/python-$2 pyspark=$3 all=$4 packages
+  local python=$1 environment=$wheel_home/python-$2 pyspark=$3 all=$4 checkout=${5:-} packages
   rm -rf "$environment"
   "$python" -m venv "$environment" &&
     "$environment/bin/pip" install --disable-pip-version-check --no-index --no-deps "$(wheel_file)" || return 1
   # Not what else is installed there: NumPy is compiled for one Python.
   packages=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
     ln -s "$pyspark"/{pyspark,py4j} "$packages/" &&
-    SLUICE_ALL=$all "$environment/bin/python" -B -m unittest discover --verbose -s "$root/python/tests"
+    SLUICE_ALL=$all SLUICE_CHECKOUT=$checkout "$environment/bin/python" -B -m unittest discover --verbose \
+      -s "$root/python/tests"
 }
 
 # The sdist makes the same wheel, byte for byte, with the backend that is there.
@@ -110,7 +112,7 @@ install_old_pyspark() {
 
 # wheel_tests ALL: on python3, or on every Python that the wheel is for. Needs the PySpark of pyspark_tests.
 wheel_tests() {
-  local obstacle found pyspark python_version program
+  local obstacle found pyspark python_version program checkout
   obstacle=$(pyspark_obstacle)
   if [[ -n $obstacle || ! -e $pyspark_home/.complete ]]; then
     skip test-wheel "${obstacle:-PySpark was not installed}"
@@ -125,6 +127,7 @@ wheel_tests() {
   found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   for python_version in "${wheel_pythons[@]}"; do
     if ! (($1)) && [[ $python_version != "$found" ]]; then continue; fi
+    if [[ $python_version == "$found" ]]; then checkout=$root; else checkout=; fi
     program=$(python_program "$python_version")
     if [[ -z $program ]]; then
       skip "test-wheel-$python_version" \
@@ -134,7 +137,7 @@ wheel_tests() {
       check "test-wheel-$python_version" wheel_tests_on "$program" "$python_version" \
         "$old_pyspark_home/lib/python3.9/site-packages" "$1"
     else
-      check "test-wheel-$python_version" wheel_tests_on "$program" "$python_version" "${pyspark[0]}" "$1"
+      check "test-wheel-$python_version" wheel_tests_on "$program" "$python_version" "${pyspark[0]}" "$1" "$checkout"
     fi
   done
 }
@@ -166,7 +169,7 @@ install_tests() {
   found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || return 1
   wheel_dist=$build/release/python SLUICE_REPOSITORY=$build/release/maven \
     SLUICE_NOTEBOOK=$root/python/quick-start.ipynb \
-    wheel_tests_on "$(command -v python3)" "$found" "${pyspark[0]}" 0
+    wheel_tests_on "$(command -v python3)" "$found" "${pyspark[0]}" 0 "$root"
 }
 
 # The check of a release, of a version that may be still in work, and its install tests.
