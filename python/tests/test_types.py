@@ -32,7 +32,8 @@ class TypesTest(unittest.TestCase):
         sources = self.folder / "sluice_spark"
         sources.mkdir(exist_ok=True)
         for source in Path(CHECKOUT, "python", "src", "sluice_spark").glob("*.py"):
-            (sources / source.name).write_text(change(source.name, source.read_text(encoding="utf-8")), encoding="utf-8")
+            text = change(source.name, source.read_text(encoding="utf-8"))
+            (sources / source.name).write_text(text, encoding="utf-8")
         # PySpark is no dependency, and py4j has no types.
         settings = self.folder / "mypy.ini"
         settings.write_text("[mypy-pyspark.*,py4j.*]\nignore_missing_imports = true\nfollow_imports = skip\n")
@@ -41,7 +42,8 @@ class TypesTest(unittest.TestCase):
     def test_the_package(self):
         done = self.package()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        wrong = self.package(lambda name, text: text + ("\n\ndef wrong(n):\n    return n\n" if name == "_jar.py" else ""))
+        untyped = "\n\ndef untyped(n):\n    return n\n"
+        wrong = self.package(lambda name, text: text + (untyped if name == "_jar.py" else ""))
         self.assertEqual(wrong.returncode, 1, wrong.stdout + wrong.stderr)
         self.assertIn("_jar.py", wrong.stdout)
 
