@@ -11,6 +11,8 @@ import unittest
 from importlib.util import find_spec
 from pathlib import Path
 
+import sluice_spark
+
 CHECKOUT = os.environ.get("SLUICE_CHECKOUT", "")
 if CHECKOUT:
     sys.path.insert(0, os.path.join(CHECKOUT, "tools", "lib"))
@@ -91,10 +93,8 @@ class PagesTest(unittest.TestCase):
     @classmethod
     def typed(cls, block, folder=None, **places):
         """What a block prints that is run as it is printed, but with places of this machine for those of the page."""
-        version = next(Path(CHECKOUT, "jvm").glob("pom.xml")).read_text(encoding="utf-8")
-        version = version[version.index("<version>") + len("<version>"):version.index("</version>")]
         for place, here in {"/path/to/spark": cls.spark, "/path/to/event-logs": cls.folder / "logs",
-                            "<version>": version, **places}.items():
+                            "<version>": sluice_spark.__version__, **places}.items():
             block = block.replace(place, str(here))
         return pages.run(block, folder or cls.folder, cls.variables(), LIMIT_SECONDS)
 
@@ -158,8 +158,26 @@ class PagesTest(unittest.TestCase):
         advice, = pages.commands("docs/advisor.md", "test_pages")
         self.assertIn("report (local-", self.typed(advice))
         self.assertIn("</html>", (self.folder / "advice.html").read_text(encoding="utf-8"))
-        doctor, = pages.commands("docs/deployment/doctor.md", "test_pages")
+        doctor = pages.commands("docs/deployment/doctor.md", "test_pages")[0]
         self.assertRegex(self.typed(doctor), r"MULTITHREADED +ready")
+
+    @unittest.skipUnless(os.environ.get("SLUICE_ALL") == "1", "part of ./sluice test --all")
+    def test_perftest_between_two_processes(self):
+        block, = pages.commands("docs/deployment/doctor.md", "test_pages")[1:]
+        listen, connect = block.split("\n")
+        listener = subprocess.Popen(
+            # In place of the shell, so that it is what ends.
+            ["bash", "-c", f"exec {listen}"], cwd=self.folder, env=self.variables(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            said = next((line for line in listener.stdout if "listening at port" in line), None)
+            if said is None:
+                self.skipTest("perftest does not listen here: PerfTestJarTest says why")
+            self.assertIn("one-sided reads work between these processes", self.typed(connect, HOST="127.0.0.1"))
+        finally:
+            listener.terminate()
+            listener.wait(timeout=60)
+            listener.stdout.close()
 
     @unittest.skipUnless(os.environ.get("SLUICE_ALL") == "1", "part of ./sluice test --all")
     def test_spark_submit(self):
