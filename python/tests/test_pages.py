@@ -25,14 +25,14 @@ USERS_JOB = """
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.getOrCreate()
-assert spark.range(0, 1000, 1, 2).repartition(4, "id").count() == 1000
+assert len(spark.range(0, 1000, 1, 2).repartition(4, "id").collect()) == 1000
 print("MANAGER", spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().shuffleManager().getClass().getName())
 """
 
-# What follows the blocks of Python: how many shuffles Sluice and Spark had.
+# What follows the blocks of Python: one shuffle, and how many Sluice and Spark had until then.
 COUNT = """
 import job as _job
-spark.range(0, 1000, 1, 2).repartition(4, "id").count()
+assert len(spark.range(0, 1000, 1, 2).repartition(4, "id").collect()) == 1000
 print("COUNTERS", __import__("json").dumps(_job.counters(spark)))
 """
 
@@ -103,7 +103,7 @@ class PagesTest(unittest.TestCase):
         """The pages' Python, with a shuffle after each block; the counters of both."""
         with_wheel, switch = pages.blocks("docs/start.md", "test_pages", "python")
         program = cls.folder / "report.py"
-        program.write_text(with_wheel + COUNT + switch + COUNT)
+        program.write_text(f"{with_wheel}\n{COUNT}\n{switch}\n{COUNT}\nspark.stop()\n")
         said = cls.typed("python report.py").splitlines()
         return [json.loads(line[len("COUNTERS "):]) for line in said if line.startswith("COUNTERS ")]
 
