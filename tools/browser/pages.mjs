@@ -6,7 +6,8 @@
 //   node pages.mjs FOLDER URL…        needs a list of links on each page, one with aria-current="page"; contrast is
 //                                     looked at beside and below that list, because the rest is Spark's
 //   node pages.mjs --site FOLDER HTML PAGE…    the documentation site as files, without a server: pages below the
-//                                     folder HTML on a telephone and on a desk, in both themes, and the search
+//                                     folder HTML on a telephone and on a desk, in both themes, and the search; of all
+//                                     other pages there, whether they fit a telephone
 //   node pages.mjs --picture FOLDER THEME HEIGHT FILE URL    the page as a PNG
 
 import fs from 'node:fs';
@@ -198,6 +199,21 @@ async function problemsOfSite(browser, url, theme, width, word) {
   return found;
 }
 
+// How many of these pages are wider than a telephone, which it prints.
+async function tooWide(browser, html, names) {
+  let count = 0;
+  const { page } = await open(browser, '', 'light', 800, 390);
+  for (const name of names) {
+    await page.goto(`file://${path.resolve(html, name)}`, { waitUntil: 'load' });
+    for (const problem of await overflow(page)) {
+      count += 1;
+      console.log(`${name}, 390 pixels: ${problem}`);
+    }
+  }
+  await page.close();
+  return count;
+}
+
 async function lookAtSite(browser, html, names) {
   let count = 0;
   for (const name of names) {
@@ -213,7 +229,10 @@ async function lookAtSite(browser, html, names) {
       await visitor.close();
     }
   }
-  console.log(`${names.length} pages of the site, ${count} problems`);
+  const others = fs.readdirSync(html, { recursive: true }).filter((name) => name.endsWith('.html'))
+    .filter((name) => !names.includes(name)).sort();
+  count += await tooWide(browser, html, others);
+  console.log(`${names.length} pages of the site, and the widths of ${others.length}: ${count} problems`);
   return count === 0 ? 0 : 1;
 }
 

@@ -9,7 +9,9 @@ wheel_dist=$wheel_home/dist
 wheel_pythons=(3.9 3.10 3.11 3.12 3.13)
 # The PySpark that still runs on the oldest of them.
 old_pyspark=3.5.8
-old_pyspark_home=$build/pyspark-$old_pyspark
+# Between it and the one of pyspark_tests; --all tests the wheel on them, too.
+middle_pysparks=(4.0.2 4.1.1)
+mypy_home=$build/mypy
 
 # The build backend is installed once, so later builds need no network.
 install_wheel_tools() {
@@ -78,17 +80,19 @@ python_program() {
   done
 }
 
-# wheel_tests_on PYTHON VERSION PYSPARK ALL: the tests in a new virtual environment that has the wheel, installed
-# without a network, and links to the PySpark of that folder, which runs on every Python.
+# wheel_tests_on PYTHON NAME PYSPARK ALL [CHECKOUT]: the tests in a new virtual environment, build/wheel/python-NAME,
+# that has the wheel, installed without a network, and links to the PySpark of that folder, which runs on every Python;
+# with those of the pages and the types of CHECKOUT.
 wheel_tests_on() {
-  local python=$1 environment=$wheel_home/python-$2 pyspark=$3 all=$4 packages
+  local python=$1 environment=$wheel_home/python-$2 pyspark=$3 all=$4 checkout=${5:-} packages
   rm -rf "$environment"
   "$python" -m venv "$environment" &&
     "$environment/bin/pip" install --disable-pip-version-check --no-index --no-deps "$(wheel_file)" || return 1
   # Not what else is installed there: NumPy is compiled for one Python.
   packages=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
     ln -s "$pyspark"/{pyspark,py4j} "$packages/" &&
-    SLUICE_ALL=$all "$environment/bin/python" -B -m unittest discover --verbose -s "$root/python/tests"
+    SLUICE_ALL=$all SLUICE_CHECKOUT=$checkout "$environment/bin/python" -B -m unittest discover --verbose \
+      -s "$root/python/tests"
 }
 
 # The sdist makes the same wheel, byte for byte, with the backend that is there.
@@ -101,16 +105,43 @@ sdist_makes_the_wheel() {
     cmp "$(wheel_file)" "$folder/$(basename "$(wheel_file)")"
 }
 
-install_old_pyspark() {
-  rm -rf "$old_pyspark_home"
-  "$1" -m venv "$old_pyspark_home" &&
-    "$old_pyspark_home/bin/pip" install --disable-pip-version-check "pyspark==$old_pyspark" &&
-    touch "$old_pyspark_home/.complete"
+# install_pyspark_version VERSION PYTHON: in build/pyspark-VERSION.
+install_pyspark_version() {
+  local home=$build/pyspark-$1
+  rm -rf "$home"
+  "$2" -m venv "$home" &&
+    "$home/bin/pip" install --disable-pip-version-check "pyspark==$1" &&
+    touch "$home/.complete"
+}
+
+# other_pyspark_tests STEP PYSPARK PYTHON VERSION ALL: the wheel's tests on another PySpark, which is installed once.
+other_pyspark_tests() {
+  local home=$build/pyspark-$2 packages
+  if ! is_asked_for "$1"; then return; fi
+  if [[ ! -e $home/.complete ]] && ! step "install-pyspark-$2" install_pyspark_version "$2" "$3"; then
+    failed_steps+=("install-pyspark-$2")
+    return
+  fi
+  packages=("$home"/lib/python3*/site-packages)
+  check "$1" wheel_tests_on "$3" "$4" "${packages[0]}" "$5"
+}
+
+install_mypy() {
+  rm -rf "$mypy_home"
+  python3 -m venv "$mypy_home" &&
+    "$mypy_home/bin/pip" install --disable-pip-version-check --requirement "$root/tools/lib/mypy-requirements.txt" &&
+    cp "$root/tools/lib/mypy-requirements.txt" "$mypy_home/.complete"
+}
+
+# Whether there is a mypy; installs it once.
+prepare_mypy() {
+  cmp -s "$root/tools/lib/mypy-requirements.txt" "$mypy_home/.complete" || step install-mypy install_mypy
 }
 
 # wheel_tests ALL: on python3, or on every Python that the wheel is for. Needs the PySpark of pyspark_tests.
 wheel_tests() {
-  local obstacle found pyspark python_version program
+  local obstacle found pyspark python_version program checkout middle
+  local -x SLUICE_MYPY=$mypy_home/bin/mypy
   obstacle=$(pyspark_obstacle)
   if [[ -n $obstacle || ! -e $pyspark_home/.complete ]]; then
     skip test-wheel "${obstacle:-PySpark was not installed}"
@@ -121,22 +152,30 @@ wheel_tests() {
     return
   fi
   check test-wheel-sdist sdist_makes_the_wheel
+  if ! prepare_mypy; then
+    SLUICE_MYPY=
+    skip test-wheel-types 'mypy cannot be installed; see build/logs/install-mypy.log'
+  fi
   pyspark=("$pyspark_home"/lib/python3*/site-packages)
   found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   for python_version in "${wheel_pythons[@]}"; do
     if ! (($1)) && [[ $python_version != "$found" ]]; then continue; fi
+    if [[ $python_version == "$found" ]]; then checkout=$root; else checkout=; fi
     program=$(python_program "$python_version")
     if [[ -z $program ]]; then
       skip "test-wheel-$python_version" \
         "no Python $python_version with venv; SLUICE_PYTHON_${python_version/./_} names one"
     elif [[ $python_version == 3.9 ]]; then
-      if [[ ! -e $old_pyspark_home/.complete ]]; then check install-pyspark-3.5 install_old_pyspark "$program"; fi
-      check "test-wheel-$python_version" wheel_tests_on "$program" "$python_version" \
-        "$old_pyspark_home/lib/python3.9/site-packages" "$1"
+      other_pyspark_tests "test-wheel-$python_version" "$old_pyspark" "$program" "$python_version" "$1"
     else
-      check "test-wheel-$python_version" wheel_tests_on "$program" "$python_version" "${pyspark[0]}" "$1"
+      check "test-wheel-$python_version" wheel_tests_on "$program" "$python_version" "${pyspark[0]}" "$1" "$checkout"
     fi
   done
+  if (($1)); then
+    for middle in "${middle_pysparks[@]}"; do
+      other_pyspark_tests "test-wheel-pyspark-$middle" "$middle" "$(command -v python3)" "pyspark-$middle" "$1"
+    done
+  fi
 }
 
 # --- Releases -----------------------------------------------------------------------------------------------------
@@ -166,7 +205,7 @@ install_tests() {
   found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || return 1
   wheel_dist=$build/release/python SLUICE_REPOSITORY=$build/release/maven \
     SLUICE_NOTEBOOK=$root/python/quick-start.ipynb \
-    wheel_tests_on "$(command -v python3)" "$found" "${pyspark[0]}" 0
+    wheel_tests_on "$(command -v python3)" "$found" "${pyspark[0]}" 0 "$root"
 }
 
 # The check of a release, of a version that may be still in work, and its install tests.

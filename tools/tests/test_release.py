@@ -53,6 +53,24 @@ class ReleaseTest(unittest.TestCase):
                          ["jvm/dist/pom.xml has version 1.0, and jvm/pom.xml 1.1",
                           "native/Cargo.toml has version 1.0, and jvm/pom.xml 1.1"])
 
+    def test_pages_images_and_manifests_name_files_of_this_version(self):
+        version = release.versions(release.ROOT)["jvm/pom.xml"]
+        self.assertEqual(release.page_problems(release.ROOT, version), [])
+        found = release.page_problems(release.ROOT, "9.9.9")
+        for file in ("README.md", "docs/start.md", "docs/deployment/images/Dockerfile.ubuntu",
+                     "docs/deployment/kubernetes/spark-application.yaml", "docs/deployment/python.md"):
+            self.assertTrue([problem for problem in found if problem.startswith(f"{file}:")], file)
+
+    def test_a_page_that_names_another_version_is_named(self):
+        self.write("README.md", "build/sluice-1.1.jar\nsluice_spark-1.0-py3-none-any.whl\n")
+        self.write("docs/start.md", "--packages io.sluice:sluice:1.1.1\nsluice-<version>.jar, comet-spark-0.12.0.jar")
+        self.write("docs/deployment/images/Dockerfile.a", "ARG SLUICE_JAR=sluice-1.1-SNAPSHOT.jar\nsluice-1.1.jar\n")
+        self.write("CHANGELOG.md", "sluice-1.0.jar")
+        self.assertEqual(release.page_problems(self.folder, "1.1"), [
+            "README.md:2 names sluice_spark-1.0, and the version is 1.1",
+            "docs/deployment/images/Dockerfile.a:1 names sluice-1.1-SNAPSHOT, and the version is 1.1",
+            "docs/start.md:1 names sluice:1.1.1, and the version is 1.1"])
+
     def changelog(self, text, **options):
         self.write("CHANGELOG.md", text)
         return release.changelog_problems(self.folder, "1.1", options.get("allow", False))

@@ -117,7 +117,7 @@ class SiteTest(unittest.TestCase):
         self.assertEqual(self.lacking(commands, whole), "")
         for word in ("SPARK_HOME", "java", "-jar", "report", "--out", "--conf", "spark.a.b"):
             with self.subTest(word):
-                self.assertIn(f"docs/a.md:3: test_x does not read these commands, and has no {word}\n",
+                self.assertIn(f"docs/a.md:3: test_x does not read this block, and has no {word}\n",
                               self.lacking(commands, whole.replace(word, "other")))
 
     def test_a_word_is_a_whole_one(self):
@@ -126,8 +126,43 @@ class SiteTest(unittest.TestCase):
         self.assertIn("has no build", self.lacking("./sluice build", 'run("sluice", "rebuild")'))
 
     def test_a_test_may_read_the_page(self):
-        self.assertEqual(self.lacking("x --from a", 'guide.commands("a.md", "test_x")'), "")
-        self.assertIn("has no x, --from", self.lacking("x --from a", 'guide.commands("b.md", "test_x")'))
+        for call in ('guide.commands("docs/a.md", "test_x")', 'pages.commands("docs/a.md", "test_x")',
+                     'Pages.blocks("docs/a.md",\n    "test_x", "sh")'):
+            self.assertEqual(self.lacking("x --from a", call), "")
+        for call in ('guide.commands("docs/b.md", "test_x")', 'guide.commands("docs/a.md", "test_y")',
+                     'pages.blocks("docs/a.md", "test_x", "xml")', 'mypages.commands("docs/a.md", "test_x")'):
+            self.assertIn("has no x, --from", self.lacking("x --from a", call))
+
+    def test_the_script_is_no_test(self):
+        files = self.write(docs__a="# A\n<!-- tested by ./sluice test -->\n```sh\n./sluice build\n```\n")
+        self.site.write(self.root / "sluice", "sluice build")
+        self.assertIn("there is no test sluice", self.problems(files | {"sluice"}))
+
+    def test_what_is_pasted_is_read_by_its_test(self):
+        page = "# A\n<!-- tested by test_x -->\n```{0}\na=b\n```\n"
+        self.site.write(self.root / "test_x.py", 'pages.blocks("docs/a.md", "test_x", "xml")')
+        for language in ("python", "properties", "xml", "yaml", "java", "scala", "sql"):
+            with self.subTest(language):
+                self.assertIn("no comment says", self.problems(self.write(docs__a=f"# A\n```{language}\na=b\n```\n")))
+                problems = self.problems(self.write(docs__a=page.format(language)) | {"test_x.py"})
+                self.assertEqual(problems == "", language == "xml", problems)
+        os.remove(self.root / "docs/a.md")
+        self.assertEqual(self.problems(self.write(docs__decisions__a="# A\n```java\na=b\n```\n")), "")
+
+    def test_blocks_of_a_page(self):
+        sys.path.insert(0, str(TOOL.parent / "lib"))
+        self.addCleanup(sys.path.remove, str(TOOL.parent / "lib"))
+        import pages
+
+        text = ("# A\n<!-- tested by test_y, test_x -->\n```sh\n  a \\\n  b\n```\n"
+                "<!-- tested by test_xx -->\n```sh\nc\n```\n"
+                "<!-- tested by test_x -->\n```xml\n<d/>\n```\n```sh\ne\n```\n")
+        self.write(docs__a=text)
+        with mock.patch.object(pages, "ROOT", self.root):
+            self.assertEqual(pages.commands("docs/a.md", "test_x"), ["  a \\\n  b"])
+            self.assertEqual(pages.blocks("docs/a.md", "test_x", "xml"), ["<d/>"])
+            with self.assertRaisesRegex(AssertionError, "docs/a.md has no block of sh that is tested by test_z"):
+                pages.commands("docs/a.md", "test_z")
 
     def test_pages_of_the_site_link_to_what_the_site_has(self):
         files = self.write(docs__a__b="# B\n[c](../c.md#d), [code](../../jvm/X.java), [map](../../ARCHITECTURE.md)\n",

@@ -30,7 +30,7 @@ def settings_of(block):
 class KubernetesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.block, = guide.commands("kubernetes.md", "test_kubernetes")
+        cls.block, = guide.commands("docs/deployment/kubernetes.md", "test_kubernetes")
         BUILD.mkdir(exist_ok=True)
         cls.sent = Path(tempfile.mkdtemp(prefix="kubernetes-sent-", dir=BUILD))
 

@@ -85,7 +85,7 @@ class StandaloneTest(unittest.TestCase):
     def test_commands_of_the_guide(self):
         BUILD.mkdir(exist_ok=True)
         stock_command = 'spark-submit --master "spark://$MASTER_HOST:$MASTER_PORT" "$APPLICATION"'
-        master, worker, submit, one_sided = guide.commands("standalone.md", "test_standalone")
+        master, worker, submit, one_sided = guide.commands("docs/deployment/standalone.md", "test_standalone")
         with tempfile.TemporaryDirectory(prefix="standalone-run-", dir=BUILD, ignore_cleanup_errors=True) as name, \
                 contextlib.ExitStack() as cluster:
             folder = Path(name)

@@ -106,7 +106,7 @@ class YarnTest(unittest.TestCase):
                 self.defaults(folder, port)
                 stock, _ = self.run_once(stock_command, folder, "stock")
                 served, one_sided = (self.run_once(block, folder, name) for block, name in zip(
-                    guide.commands("yarn.md", "test_yarn"), ("served", "one-sided"), strict=True))
+                    guide.commands("docs/deployment/yarn.md", "test_yarn"), ("served", "one-sided"), strict=True))
         self.assertEqual(997, len(stock["first"]))
         for report, events in (served, one_sided):
             self.assertEqual(stock, report)

@@ -14,6 +14,7 @@ public final class SettingsReference {
 
       Two settings switch Sluice on, on every Spark line:
 
+      <!-- tested by BlocksOnPagesTest -->
       ```properties
       spark.plugins=io.sluice.spark.SluicePlugin
       spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager

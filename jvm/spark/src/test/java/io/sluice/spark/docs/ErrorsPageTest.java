@@ -22,8 +22,8 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /**
- * {@code docs/errors.md} has every message of an exception or a warning that the product's Java sources make;
- * {@code -Dsluice.writeDocs=true} writes it.
+ * {@code docs/errors.md} has every message of an exception or a warning that the product's sources make, of the jar, of
+ * its native library and of the Python package; {@code -Dsluice.writeDocs=true} writes it.
  */
 class ErrorsPageTest {
   private static final String REFUSALS = "SluiceException";
@@ -32,20 +32,29 @@ class ErrorsPageTest {
       "EOFException", "IOException", "BlockReadException", "StreamCorruptedException", "UncheckedIOException",
       "FetchFailedException", "MetadataFetchFailedException", "SpillChangedException");
 
+  /** Modules whose classes are programs of the jar, not parts of an application. */
+  private static final List<String> PROGRAMS = List.of("doctor", "advisor");
+  /** Crates that are in the jar's native library. */
+  private static final List<String> CRATES = List.of("codec", "columns", "cuda", "engine", "gpu-engine", "gpu-mem",
+      "gpu-wire", "jni", "mem", "transport", "ucx");
+
   /** By kind, then by message: the classes that make it. */
   private final Map<String, Map<String, Set<String>>> messages = new LinkedHashMap<>();
   /** Messages that are nothing but those of a cause, or parts that are only known at run time. */
   private int withoutText;
+  private int coreWithoutText;
 
   /** Finds what is thrown, and what is logged. */
   private final class Messages extends TreeScanner<Void, Void> {
     private final SourceTexts texts;
+    private final boolean program;
     private ClassTree type;
     private MethodTree method;
     private String topLevel;
 
-    Messages(SourceTexts texts) {
+    Messages(SourceTexts texts, boolean program) {
       this.texts = texts;
+      this.program = program;
     }
 
     @Override
@@ -77,7 +86,7 @@ class ErrorsPageTest {
     public Void visitNewClass(NewClassTree tree, Void unused) {
       String name = tree.getIdentifier().toString();
       if (name.endsWith("Exception")) {
-        add(kind(name), tree.getArguments());
+        add(program ? "programs" : kind(name), tree.getArguments());
       }
       return super.visitNewClass(tree, unused);
     }
@@ -87,8 +96,24 @@ class ErrorsPageTest {
       String name = tree.getMethodSelect().toString();
       if (name.equals("LOG.warn") || name.equals("LOG.error")) {
         add(name.equals("LOG.warn") ? "warnings" : "logged errors", tree.getArguments().subList(0, 1));
+      } else if (name.endsWith("err.println") && tree.getArguments().size() == 1) {
+        addPrinted(tree.getArguments().get(0));
       }
       return super.visitMethodInvocation(tree, unused);
+    }
+
+    /** What is printed as an error, without that word. */
+    private void addPrinted(ExpressionTree argument) {
+      for (String text : texts.of(argument, type, method)) {
+        if (text.matches("error: .*[a-z]{2,}.*")) {
+          add(program ? "programs" : "refusals", text.substring("error: ".length()));
+        }
+      }
+    }
+
+    private void add(String kind, String text) {
+      messages.computeIfAbsent(kind, key -> new TreeMap<>(String.CASE_INSENSITIVE_ORDER))
+          .computeIfAbsent(text, key -> new TreeSet<>()).add(topLevel);
     }
 
     private void add(String kind, List<? extends ExpressionTree> arguments) {
@@ -97,8 +122,7 @@ class ErrorsPageTest {
         for (String text : texts.of(argument, type, method)) {
           // A word of ours: not only names of classes, ids or the message of a cause.
           if (text.matches(".*[a-z]{2,}.* .*")) {
-            messages.computeIfAbsent(kind, key -> new TreeMap<>(String.CASE_INSENSITIVE_ORDER))
-                .computeIfAbsent(text, key -> new TreeSet<>()).add(topLevel);
+            add(kind, text);
             found = true;
           }
         }
@@ -115,9 +139,16 @@ class ErrorsPageTest {
   }
 
   private String page() throws IOException {
-    Sources sources = Sources.parse();
-    SourceTexts texts = new SourceTexts(sources.units());
-    sources.units().forEach(unit -> new Messages(texts).scan(unit, null));
+    scan(Sources.parse(), false);
+    scan(Sources.parse(PROGRAMS), true);
+    OtherMessages scala =
+        OtherMessages.ofScala(List.of(Sources.of("jvm/sql/src/main"), Sources.of("jvm/sql-scala-2.12/src/main")));
+    scala.messages().forEach((message, files) -> messages.get("faults").put(message, files));
+    messages.put("python", OtherMessages.ofPython(Sources.of("python/src/sluice_spark")).messages());
+    OtherMessages core =
+        OtherMessages.ofRust(CRATES.stream().map(crate -> Sources.of("native/crates/" + crate)).toList());
+    messages.put("core", core.messages());
+    coreWithoutText = core.withoutText();
     StringBuilder page = new StringBuilder("""
         # Errors
 
@@ -138,13 +169,22 @@ class ErrorsPageTest {
     section(page, "faults", "## Faults of Sluice",
         "`IllegalStateException` and the like: a check inside of Sluice has failed, or code of the application calls "
             + "Sluice's classes wrongly. Please report those that you see.");
-    page.append("""
-        ## The native core
+    section(page, "programs", "## The programs of the jar",
+        "`java -jar sluice-<version>.jar doctor`, `perftest` and `advise` print `error:` and the message, and end with "
+            + "1, or 2 for wrong arguments; `conf` and `report` those above. What the doctor finds: "
+            + "[doctor](deployment/doctor.md).");
+    section(page, "python", "## The Python package",
+        "`SluiceError`, before anything was changed; the package's commands print `error:` and the message, and end "
+            + "with 2. What to do: [the Python package](deployment/python.md#what-goes-wrong-and-what-it-says).");
+    section(page, "core", "## The native core",
+        "`NativeException`, the cause of one of the errors above, or the reason in a warning; behind some come the "
+            + "file and the operating system's reason. A few lines go to the executor's standard error.");
+    return page.toString().stripTrailing() + "\n";
+  }
 
-        An error of the native core is a `NativeException` whose message comes from the core: what failed, the file or
-        the length, and the operating system's reason. It is the cause of one of the errors above.
-        """);
-    return page.toString();
+  private void scan(Sources sources, boolean program) {
+    SourceTexts texts = new SourceTexts(sources.units());
+    sources.units().forEach(unit -> new Messages(texts, program).scan(unit, null));
   }
 
   private void section(StringBuilder page, String kind, String title, String about) {
@@ -187,5 +227,7 @@ class ErrorsPageTest {
     int all = found.stream().mapToInt(Integer::intValue).sum();
     // The scan has not lost a kind of expression: most of what is thrown or logged has a text.
     assertTrue(withoutText * 4 < all, withoutText + " of " + all + " have no text");
+    int ofCore = messages.get("core").size();
+    assertTrue(coreWithoutText * 4 < ofCore, coreWithoutText + " beside " + ofCore + " have no text");
   }
 }

@@ -116,7 +116,9 @@ final class SourceTexts {
       new TreeScanner<Void, Void>() {
         @Override
         public Void visitVariable(VariableTree variable, Void unused) {
-          if (variable.getName().contentEquals(name) && variable.getInitializer() != null) {
+          // A variable that begins as a number is counted on.
+          if (variable.getName().contentEquals(name) && variable.getInitializer() != null
+              && !(variable.getInitializer() instanceof LiteralTree literal && literal.getValue() instanceof Number)) {
             found.add(variable.getInitializer());
           }
           return super.visitVariable(variable, unused);

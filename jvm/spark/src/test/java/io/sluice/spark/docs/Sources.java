@@ -20,14 +20,24 @@ import javax.tools.ToolProvider;
 record Sources(JavacTask task, List<CompilationUnitTree> units) {
   private static final Path REPOSITORY = Path.of(System.getProperty("sluice.repository"));
 
+  /** A file or a folder of the repository. */
+  static Path of(String path) {
+    return REPOSITORY.resolve(path);
+  }
+
   static Path page(String name) {
     return REPOSITORY.resolve("docs").resolve(name);
   }
 
   /** Parses the modules whose classes run in Spark's processes. */
   static Sources parse() throws IOException {
+    return parse(List.of("native-bridge", "comet-api", "spark"));
+  }
+
+  /** Parses these modules, in this order. */
+  static Sources parse(List<String> modules) throws IOException {
     List<Path> files = new ArrayList<>();
-    for (String module : List.of("native-bridge", "spark")) {
+    for (String module : modules) {
       try (Stream<Path> all = Files.walk(REPOSITORY.resolve("jvm").resolve(module).resolve("src/main/java"))) {
         all.filter(file -> file.toString().endsWith(".java")).sorted().forEach(files::add);
       }
