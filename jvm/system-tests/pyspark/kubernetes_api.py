@@ -1,5 +1,5 @@
 """A server that answers as the API server of Kubernetes does to what Spark asks of it, and keeps what it is sent. It
-starts nothing: pods stay pending."""
+starts nothing: pods stay pending. It refuses what the account of the guide may not do, whoever asks."""
 
 import itertools
 import json
@@ -7,11 +7,15 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+from kubernetes_rights import ACCOUNT, Rights
+
 
 class KubernetesApi:
     """Serves until the block that it is used in ends."""
 
-    def __init__(self):
+    def __init__(self, rights=None):
+        self.rights = rights or Rights.of_account(ACCOUNT.read_text(encoding="utf-8"))
+        self.refusals = []
         self.lock = threading.Lock()
         self.objects = {}  # path of the object -> what was sent
         self.requests = []
@@ -63,6 +67,11 @@ class KubernetesApi:
         handler.wfile.write(content)
 
     def reply(self, method, path, query, body):
+        refusal = self.rights.refusal(method, path, query.get("watch") == ["true"], path in self.objects)
+        if refusal is not None:
+            self.refusals.append(refusal)
+            return 403, {"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403,
+                         "message": refusal}
         if method == "POST":
             name = body["metadata"].get("name") or f"{body['metadata'].get('generateName', '')}{next(self.numbers)}"
             return self.kept(f"{path}/{name}", name, body, 201)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import guide
 from kubernetes_api import KubernetesApi
+from kubernetes_rights import ACCOUNT, Rights
 from test_pyspark import BUILD, HERE, LIMIT_SECONDS, environment, in_all, recommended_arguments
 
 FILES = guide.GUIDES / "kubernetes"
@@ -78,6 +79,7 @@ class KubernetesTest(unittest.TestCase):
                         raise AssertionError("no executors' pods were made:\n" + "\n".join(api.requests[-20:])
                                              + (folder / "driver.log").read_text()[-6000:])
                     time.sleep(0.2)
+                self.assertEqual([], api.refusals)
                 self.keep(template, api.objects.values())
                 return api.pods("executor")
             finally:
@@ -126,6 +128,11 @@ class KubernetesTest(unittest.TestCase):
             folder = Path(name)
             guide.run(self.block, folder, self.variables(folder, api, "cluster", "executor-tcp.yaml"), LIMIT_SECONDS)
             driver, = api.pods("driver")
+            self.assertEqual([], api.refusals)
+            policy, = [each for each in api.objects.values() if each.get("kind") == "NetworkPolicy"]
+            self.assertEqual(
+                {"spark-role": "executor", "spark-app-selector": driver["metadata"]["labels"]["spark-app-selector"]},
+                policy["spec"]["podSelector"]["matchLabels"])
             self.keep("cluster", api.objects.values())
             self.assertEqual("spark", driver["spec"]["serviceAccountName"])
             self.assertIn("local:///opt/spark/work-dir/job.py", self.container(driver)["args"])
@@ -135,6 +142,15 @@ class KubernetesTest(unittest.TestCase):
                 self.assertIn(setting, maps)
             self.assertIn("shared-memory", maps, "the executors' template is not in a ConfigMap")
         self.assert_api_takes_what_was_sent()
+
+    def test_a_submission_needs_the_right_to_make_network_policies(self):
+        without = ACCOUNT.read_text(encoding="utf-8").replace("[networkpolicies]", "[ingresses]")
+        with tempfile.TemporaryDirectory(prefix="kubernetes-run-", dir=BUILD, ignore_cleanup_errors=True) as name, \
+                KubernetesApi(Rights.of_account(without)) as api:
+            folder = Path(name)
+            with self.assertRaisesRegex(AssertionError, "networkpolicies.*is forbidden"):
+                guide.run(self.block, folder, self.variables(folder, api, "cluster", "executor-tcp.yaml"),
+                          LIMIT_SECONDS)
 
     def assert_api_takes_what_was_sent(self):
         if shutil.which("go") is None:

@@ -47,6 +47,7 @@ native_methods! {
         peerError = peer_error(transport: jlong, peer: jlong) -> jstring;
         stop = stop(transport: jlong) -> jint;
         warnings = warnings(transport: jlong) -> jstring;
+        means = means(transport: jlong) -> jstring;
         registrations = registrations(transport: jlong) -> jstring;
         statisticNames = statistic_names() -> jstring;
         statistics = statistics(transport: jlong, values: JLongArray<'_>) -> jint;
@@ -236,6 +237,10 @@ fn warnings(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
 /// How files of each directory are registered with an RDMA device, in words; empty without one.
 fn registrations(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
     Ok(TRANSPORTS.get(transport)?.transport.registrations().join("; "))
+}
+
+fn means(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
+    Ok(TRANSPORTS.get(transport)?.transport.means().join(","))
 }
 
 /// The names of what `statistics` gives, in its order.

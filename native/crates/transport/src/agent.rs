@@ -103,6 +103,7 @@ impl<W: Wire> Agent<W> {
             *shared.registrations.lock().unwrap_or_else(PoisonError::into_inner) = trials.ways;
         }
         *shared.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+        *shared.means.lock().unwrap_or_else(PoisonError::into_inner) = wire.means();
         let instance = random_instance();
         let address = [&instance.0.to_le_bytes(), wire.address()].concat();
         let secret = Secret::new(&options.secret);

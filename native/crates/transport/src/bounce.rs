@@ -399,6 +399,10 @@ impl<W: Wire, C: GpuCopies> Wire for BounceWire<W, C> {
         self.inner.wants_writable()
     }
 
+    fn means(&self) -> Vec<String> {
+        self.inner.means()
+    }
+
     fn failed_registrations(&self) -> u64 {
         self.inner.failed_registrations()
     }

@@ -63,6 +63,8 @@ pub(crate) struct Shared {
     pub(crate) statistics: Statistics,
     /// What of the options had to be changed for this machine, in words.
     pub(crate) warnings: Mutex<Vec<String>>,
+    /// By what other hosts are reached, in the wire's words.
+    pub(crate) means: Mutex<Vec<String>>,
     /// By directory of map outputs, in words: how files there are registered.
     pub(crate) registrations: Mutex<Vec<String>>,
 }

@@ -254,6 +254,11 @@ impl Transport {
         self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// By what other hosts are reached, as [`Wire::means`] says; for the log.
+    pub fn means(&self) -> Vec<String> {
+        self.shared.means.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// By directory of the options, in words: how files there are registered; for the log. Empty where registering pins
     /// no memory.
     pub fn registrations(&self) -> Vec<String> {
@@ -363,6 +368,10 @@ mod tests {
             Err(WireError("never".into()))
         }
 
+        fn means(&self) -> Vec<String> {
+            vec!["tcp/eth0".into()]
+        }
+
         fn failed_registrations(&self) -> u64 {
             3
         }
@@ -411,6 +420,7 @@ mod tests {
     fn the_wires_failed_registrations_are_counted() {
         let make = || Ok(CmaWire::new(Odd(|| {}), false, Arc::default()));
         let transport = Transport::start(make, Arena::host(1 << 20), TransportOptions::default()).expect("started");
+        assert_eq!(transport.means(), ["tcp/eth0"], "what the wire below says");
         let end = Instant::now() + Duration::from_secs(10);
         while transport.statistics()[Statistic::FailedRegistrations as usize] != 3 {
             assert!(Instant::now() < end, "{:?}", transport.statistics());

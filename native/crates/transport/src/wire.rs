@@ -109,6 +109,12 @@ pub trait Wire {
     /// What others need to open an endpoint to here.
     fn address(&self) -> &[u8];
 
+    /// By what other hosts are reached, in the words of the library that does it, as `tcp/eth0` (transport and device);
+    /// for the log. Empty if that is not known.
+    fn means(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Begins a connection; a failure that shows later is an [`Event::Failed`].
     ///
     /// # Errors

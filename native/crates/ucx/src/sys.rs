@@ -90,6 +90,38 @@ pub struct EpParams {
     pub local_sockaddr: SockAddr,
 }
 
+pub const EP_ATTR_FIELD_TRANSPORTS: u64 = 1 << 3;
+
+/// `ucp_transport_entry_t`: both strings live as long as the endpoint is open.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct TransportEntry {
+    pub transport_name: *const c_char,
+    pub device_name: *const c_char,
+}
+
+/// `ucp_transports_t`: the caller's array, its room, and the size of an entry.
+#[repr(C)]
+pub struct Transports {
+    pub entries: *mut TransportEntry,
+    pub num_entries: c_uint,
+    pub entry_size: usize,
+}
+
+/// As large as `struct sockaddr_storage`, which holds any address.
+#[repr(C, align(8))]
+pub struct AnySockAddr(pub [u8; 128]);
+
+#[repr(C)]
+pub struct EpAttr {
+    pub field_mask: u64,
+    pub name: [c_char; 32],
+    pub local_sockaddr: AnySockAddr,
+    pub remote_sockaddr: AnySockAddr,
+    pub transports: Transports,
+    pub user_data: *mut c_void,
+}
+
 pub const ATTR_FIELD_MEMORY_TYPES: u64 = 1 << 2;
 
 #[repr(C)]
@@ -238,6 +270,7 @@ functions! {
     worker_arm = b"ucp_worker_arm\0": fn(Worker) -> Status;
     set_am_handler = b"ucp_worker_set_am_recv_handler\0": fn(Worker, *const AmHandlerParam) -> Status;
     ep_create = b"ucp_ep_create\0": fn(Worker, *const EpParams, *mut Ep) -> Status;
+    ep_query = b"ucp_ep_query\0": fn(Ep, *mut EpAttr) -> Status;
     ep_close = b"ucp_ep_close_nbx\0": fn(Ep, *const RequestParam) -> StatusPtr;
     mem_map = b"ucp_mem_map\0": fn(Context, *const MemMapParams, *mut Mem) -> Status;
     mem_unmap = b"ucp_mem_unmap\0": fn(Context, Mem) -> Status;
@@ -302,6 +335,9 @@ mod tests {
                 field_mask, address, err_mode, err_handler, user_data, flags, sockaddr, conn_request, name,
                 local_sockaddr
             }
+            TransportEntry = "ucp_transport_entry_t" { transport_name, device_name }
+            Transports = "ucp_transports_t" { entries, num_entries, entry_size }
+            EpAttr = "ucp_ep_attr_t" { field_mask, name, local_sockaddr, remote_sockaddr, transports }
             MemMapParams = "ucp_mem_map_params_t" { field_mask, address, length, flags, prot, memory_type }
             RequestParam = "ucp_request_param_t" {
                 op_attr_mask, flags, request, cb, datatype, user_data, reply_buffer, memory_type, recv_info, memh

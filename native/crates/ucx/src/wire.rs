@@ -112,6 +112,8 @@ pub struct UcxWire {
     wakeup: Arc<EventFd>,
     /// Whether this machine had an RDMA device when the wire was made.
     has_rdma_device: bool,
+    /// What UCX has chosen to reach this process itself, see [`UcxWire::check_reach`].
+    means: Vec<String>,
 }
 
 impl UcxWire {
@@ -147,7 +149,8 @@ impl UcxWire {
     }
 
     /// Whether UCX can connect to other processes at all, by connecting to this one: with `UCX_NET_DEVICES` naming no
-    /// interface of this machine, say, it starts, has shared memory only, and would fail at each peer.
+    /// interface of this machine, say, it starts, has shared memory only, and would fail at each peer. From then on
+    /// [`Wire::means`] has what it has chosen.
     ///
     /// # Errors
     /// It has no transport that reaches a process and reports its end.
@@ -160,6 +163,7 @@ impl UcxWire {
                  network interface or RDMA device must be up, and UCX must be allowed to use it"
             ))
         })?;
+        self.means = self.endpoints.means(&self.worker, opened.endpoint);
         self.close(opened.endpoint);
         Ok(())
     }
@@ -172,7 +176,7 @@ impl UcxWire {
         let (waker, has_rdma_device) = (Arc::clone(&wakeup), machine.has_rdma_device);
         let registrar = received.filter(|_| has_rdma_device).map(|it| Registrar::new(it, move || waker.wake()));
         let destinations = Destinations::new(registrar);
-        let (endpoints, memory, pending, next) = Default::default();
+        let (endpoints, memory, pending, next, means) = Default::default();
         Ok(Self {
             worker,
             inbox,
@@ -185,6 +189,7 @@ impl UcxWire {
             next,
             wakeup,
             has_rdma_device,
+            means,
         })
     }
 
@@ -276,6 +281,10 @@ impl UcxWire {
 impl Wire for UcxWire {
     fn address(&self) -> &[u8] {
         self.worker.address()
+    }
+
+    fn means(&self) -> Vec<String> {
+        self.means.clone()
     }
 
     fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {

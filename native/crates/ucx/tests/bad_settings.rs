@@ -21,7 +21,7 @@ fn starts_a_transport() {
     let (arena, regions) = common::receive_arena(1 << 20);
     let make = move || sluice_ucx::wire(ucx, regions, Arc::default(), LONGEST);
     match Transport::start(make, arena, TransportOptions::default()) {
-        Ok(_) => println!("{STARTED}"),
+        Ok(transport) => println!("{STARTED} over {}", transport.means().join(",")),
         Err(why) => println!("{why}"),
     }
 }
@@ -54,6 +54,8 @@ fn what_is_not_there_is_an_error_at_the_start_that_says_what_was_set() {
         return eprintln!("{said}");
     }
     assert!(said.contains(STARTED), "{said}");
+    let [over_tcp, _] = said_with(&[("UCX_TLS", "tcp")]);
+    assert!(over_tcp.lines().any(|line| line.starts_with(&format!("{STARTED} over tcp/"))), "{over_tcp}");
     let unreachable = "UCX has nothing here that connects to other processes";
     let no_device = "making a context: UCX says no such device (-14)";
     let cases: [(&[(&str, &str)], &str); 5] = [

@@ -17,7 +17,9 @@ use sluice_ucx::{Ucx, UcxWire};
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Of a network that is set apart for documents: nobody answers there.
 const NOWHERE: [u8; 4] = [192, 0, 2, 1];
-const SKIPPED: &str = "skipped";
+/// How the line begins that the other process ends with.
+const SKIPPED: &str = "skipped: ";
+const RAN: &str = "ran: ";
 
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>) -> Transport {
     let ucx = Arc::clone(ucx);
@@ -38,13 +40,14 @@ fn own_address() -> Option<[u8; 4]> {
 #[test]
 #[ignore = "the other process of the test below"]
 fn reads_from_nowhere_and_from_a_peer() {
-    let (Some(ucx), Some(own)) = (common::ucx(), own_address()) else { return println!("\n{SKIPPED}") };
+    let Some(ucx) = common::ucx() else { return println!("\n{SKIPPED}no UCX") };
+    let Some(own) = own_address() else { return println!("\n{SKIPPED}no IPv4 route to elsewhere") };
     let arena = Arena::host(64 << 20);
     let [gone, owner, reader] = [(); 3].map(|()| start(&ucx, &arena));
     let mut address = gone.address().to_vec();
     let places: Vec<usize> = (0..address.len() - 3).filter(|at| address[*at..*at + 4] == own).collect();
     if places.is_empty() {
-        return println!("\n{SKIPPED}: there is no {own:?} in a worker's address");
+        return println!("\n{SKIPPED}there is no {own:?} in a worker's address");
     }
     places.into_iter().for_each(|at| address[at..at + 4].copy_from_slice(&NOWHERE));
     let (path, content) = (std::env::temp_dir().join(format!("sluice-nowhere-{}", std::process::id())), [7; 1000]);
@@ -67,7 +70,7 @@ fn reads_from_nowhere_and_from_a_peer() {
     let lease = ended[1].result.as_ref().expect("read").as_ref().expect("it has bytes");
     assert!(lease.as_slice() == content && reader.peer_error(2).is_empty());
     std::fs::remove_file(path).expect("removed");
-    println!("{}", reader.peer_error(1));
+    println!("\n{RAN}{}", reader.peer_error(1));
 }
 
 #[test]
@@ -77,6 +80,9 @@ fn an_address_that_is_not_routable_fails_its_own_blocks_in_time() {
     process.env("UCX_TLS", "tcp").env("UCX_NET_DEVICES", "^lo");
     let output = process.output().expect("started");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    eprintln!("{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{errors}");
+    // A program that is asked for a test that it does not have succeeds, too.
+    let end = said.lines().find(|line| [RAN, SKIPPED].iter().any(|word| line.starts_with(word)));
+    eprintln!("{}", end.unwrap_or_else(|| panic!("it ran no test: {said}{errors}")));
 }

@@ -256,6 +256,10 @@ impl<W: Wire> Wire for CmaWire<W> {
         self.inner.wants_writable()
     }
 
+    fn means(&self) -> Vec<String> {
+        self.inner.means()
+    }
+
     fn failed_registrations(&self) -> u64 {
         self.inner.failed_registrations()
     }

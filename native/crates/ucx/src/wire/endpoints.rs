@@ -1,7 +1,8 @@
 //! Connections to other workers.
 
 use std::collections::HashMap;
-use std::ptr::null_mut;
+use std::ffi::CStr;
+use std::ptr::{null, null_mut};
 use std::rc::Rc;
 
 use sluice_transport::{Endpoint, WireError};
@@ -14,6 +15,19 @@ use crate::sys;
 /// Zeros that follow bytes of a peer's when they are given to UCX, which reads as far as the bytes say and knows no
 /// length.
 pub(super) const PADDING: [u8; 64] = [0; 64];
+
+/// More transports than UCX uses for one endpoint (`UCP_MAX_LANES` is 16 in UCX 1.22).
+const MOST_MEANS: usize = 64;
+
+/// None for an entry that UCX has not written.
+fn name_of_means(entry: &sys::TransportEntry) -> Option<String> {
+    let text = |name: *const std::ffi::c_char| {
+        // SAFETY: not null, so written by UCX: a string that ends with 0 and lives as long as the endpoint is open,
+        // which it is until after this call.
+        (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    };
+    Some(format!("{}/{}", text(entry.transport_name)?, text(entry.device_name)?))
+}
 
 /// An endpoint that has not been closed.
 struct Open {
@@ -71,6 +85,30 @@ impl Endpoints {
     /// UCX's endpoint; live until it is taken out by [`Endpoints::remove`].
     pub(super) fn ep(&self, endpoint: Endpoint) -> Option<sys::Ep> {
         self.open.get(&endpoint).map(|open| open.ep)
+    }
+
+    /// The transports and devices that UCX has chosen for an endpoint, as `tcp/eth0`; empty if it does not say.
+    pub(super) fn means(&self, worker: &Worker, endpoint: Endpoint) -> Vec<String> {
+        let Some(ep) = self.ep(endpoint) else { return Vec::new() };
+        let mut entries = [sys::TransportEntry { transport_name: null(), device_name: null() }; MOST_MEANS];
+        // SAFETY: integers and raw pointers, all of which may be zero; the mask says which of them UCX looks at.
+        let mut attr: sys::EpAttr = unsafe { std::mem::zeroed() };
+        attr.field_mask = sys::EP_ATTR_FIELD_TRANSPORTS;
+        attr.transports = sys::Transports {
+            entries: entries.as_mut_ptr(),
+            num_entries: MOST_MEANS as std::ffi::c_uint,
+            entry_size: size_of::<sys::TransportEntry>(),
+        };
+        // SAFETY: the endpoint is live and this is its worker's thread; `attr` has room for as many entries as it says
+        // and is valid during the call.
+        if unsafe { (worker.calls().ep_query)(ep, &mut attr) } != sys::OK {
+            return Vec::new();
+        }
+        let count = MOST_MEANS.min(attr.transports.num_entries as usize);
+        let mut means: Vec<String> = entries[..count].iter().filter_map(name_of_means).collect();
+        means.sort();
+        means.dedup();
+        means
     }
 
     /// Takes an endpoint out, to be closed by the caller: UCX's endpoint, and what to keep until its close has ended.

@@ -46,6 +46,14 @@ fn a_wire_may_be_moved_while_ucx_has_pointers_into_it() {
 }
 
 #[test]
+fn what_ucx_reaches_processes_by_is_told_once_each() {
+    let mut wire = wire();
+    assert!(wire.means().is_empty(), "not asked yet");
+    wire.check_reach().expect("the fake connects");
+    assert_eq!(wire.means(), ["rc_verbs/rxe0:1", "tcp/eth0"]);
+}
+
+#[test]
 fn a_turn_touches_only_the_requests_that_have_ended() {
     let mut wire = wire();
     let endpoint = wire.open(b"somebody").expect("opened").endpoint;

@@ -70,8 +70,8 @@ final class Doctor {
     String spark = options.sparkHome().isEmpty() ? host.environment("SPARK_HOME").orElse("") : options.sparkHome();
     List<String> localDirs = options.localDirs().isEmpty() ? SparkLocalDirs.of(host, spark) : options.localDirs();
     return List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(),
-        new MemoryCheck(SluiceMemory.ofExecutor(host, spark)), new LimitsCheck(), new ContainerCheck(),
-        new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
+        new MemoryCheck(SluiceMemory.ofExecutor(host, spark, options.settings())), new LimitsCheck(),
+        new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
         new SparkCheck(spark, jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new RoceQualityCheck(), new VerbsCheck(),
         new RegistrationCheck(localDirs), new GpuCheck(), new GpuSharesCheck(spark),

@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -14,9 +16,10 @@ import java.util.stream.Stream;
  * @param ucxLibrary a file or folder, or empty
  * @param sparkHome a folder, or empty
  * @param localDirs folders, or none: those that Spark would take
+ * @param settings of Spark, which precede those of {@code spark-defaults.conf}
  */
 record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, String sparkHome,
-    List<String> localDirs) {
+    List<String> localDirs, Map<String, String> settings) {
   static final String HELP = """
       usage: java -jar JAR doctor [OPTIONS]      (in a checkout: ./sluice doctor [OPTIONS])
 
@@ -28,6 +31,8 @@ record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, 
         --spark-home DIR      a Spark installation to look at (default: SPARK_HOME)
         --local-dirs DIR[,…]  folders for shuffle files (default: SPARK_LOCAL_DIRS, or
                               spark.local.dir in spark-defaults.conf, or java.io.tmpdir)
+        --conf KEY=VALUE      a setting of the application, where spark-defaults.conf has it not, as in a
+                              pod of Kubernetes; may be given several times
         --ucx-library PATH    libucp.so.0 or its folder, as in spark.sluice.ucx.library
         --json                the report as JSON
         --help                this text
@@ -48,6 +53,7 @@ record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, 
     String ucxLibrary = "";
     String sparkHome = "";
     List<String> localDirs = new ArrayList<>();
+    Map<String, String> settings = new TreeMap<>();
     Iterator<String> rest = separated(arguments).iterator();
     while (rest.hasNext()) {
       String option = rest.next();
@@ -58,14 +64,23 @@ record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, 
         case "--ucx-library" -> ucxLibrary = value(option, rest);
         case "--spark-home" -> sparkHome = value(option, rest);
         case "--local-dirs" -> localDirs.addAll(list(value(option, rest)));
+        case "--conf" -> addSetting(settings, value(option, rest));
         default -> throw new IllegalArgumentException("unknown argument " + option);
       }
     }
     return new Options(json, help, modes.isEmpty() ? List.of(Mode.MULTITHREADED) : List.copyOf(modes), ucxLibrary,
-        sparkHome, List.copyOf(localDirs));
+        sparkHome, List.copyOf(localDirs), settings);
   }
 
-  /** {@code --option=value} is {@code --option value}. */
+  private static void addSetting(Map<String, String> settings, String keyAndValue) {
+    int equals = keyAndValue.indexOf('=');
+    if (equals < 0 || !keyAndValue.startsWith("spark.")) {
+      throw new IllegalArgumentException("--conf " + keyAndValue + " is no setting of Spark: KEY=VALUE is wanted");
+    }
+    settings.put(keyAndValue.substring(0, equals).strip(), keyAndValue.substring(equals + 1).strip());
+  }
+
+  /** {@code --option=value} is {@code --option value}; a value may have further equals signs. */
   private static List<String> separated(List<String> arguments) {
     return arguments.stream().flatMap(argument -> argument.startsWith("--") && argument.contains("=")
         ? Arrays.stream(argument.split("=", 2)) : Stream.of(argument)).toList();

@@ -8,6 +8,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The command line, up to its exit codes. */
@@ -18,9 +19,11 @@ class OptionsTest {
   @Test
   void everyOptionIsRead() {
     Options options = Options.parse(List.of("--json", "--mode", "rdma,MULTITHREADED", "--ucx-library=/opt/ucx",
-        "--spark-home", "/opt/spark", "--local-dirs", "/a, /b"));
+        "--spark-home", "/opt/spark", "--local-dirs", "/a, /b", "--conf", "spark.sluice.mode=UCX",
+        "--conf=spark.executor.extraJavaOptions=-Da=b"));
     assertEquals(new Options(true, false, List.of(Mode.RDMA, Mode.MULTITHREADED), "/opt/ucx", "/opt/spark",
-        List.of("/a", "/b")), options);
+        List.of("/a", "/b"),
+        Map.of("spark.sluice.mode", "UCX", "spark.executor.extraJavaOptions", "-Da=b")), options);
     assertEquals(List.of(Mode.MULTITHREADED), Options.parse(List.of()).modes());
   }
 
@@ -31,6 +34,9 @@ class OptionsTest {
     assertEquals(2, run("doctor", "--mode"));
     assertEquals(2, run("doctor", "--colour"));
     assertTrue(err().contains("unknown argument --colour"), err());
+    assertEquals(2, run("doctor", "--conf", "spark.sluice.mode"));
+    assertTrue(err().contains("--conf spark.sluice.mode is no setting of Spark: KEY=VALUE is wanted"), err());
+    assertEquals(2, run("doctor", "--conf", "mode=UCX"));
     assertEquals(2, run("heal"));
     assertEquals("", out.toString(StandardCharsets.UTF_8));
   }

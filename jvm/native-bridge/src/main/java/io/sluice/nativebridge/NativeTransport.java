@@ -88,6 +88,13 @@ public final class NativeTransport {
    */
   public static native String registrations(long transport);
 
+  /**
+   * The transports and devices that UCX has chosen to reach this process itself, which are those of other hosts but for
+   * TCP's device ({@code tcp/lo}, {@code rc_mlx5/mlx5_0:1}), with commas; empty if UCX does not say. Null for a stopped
+   * transport.
+   */
+  public static native String means(long transport);
+
   /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
   public static native String describe(long transport);
 

@@ -104,7 +104,7 @@ public final class SluicePlugin implements SparkPlugin {
           SessionExtension.addTo(plugin.conf());
           reportComet(settings, plugin.conf());
         }
-        if (settings.sqlCleanup() != SqlCleanup.OFF) {
+        if (SqlCleanup.isPossible(plugin.conf())) {
           removeShufflesOfEndedExecutions(context);
         }
         if (SkippedMigration.isPossible(plugin.conf())) {
@@ -142,9 +142,7 @@ public final class SluicePlugin implements SparkPlugin {
     private static void removeShufflesOfEndedExecutions(SparkContext context) {
       if (SessionExtension.isSqlThere()) {
         context.listenerBus().addToQueue(new EndedExecutions(
-            shuffleId -> currentManager() == null ? SqlCleanup.OFF : currentManager().sqlShuffles().wanted(shuffleId),
-            executionId -> currentManager() == null ? Set.of()
-                : currentManager().sqlShuffles().endExecution(executionId),
+            () -> currentManager() == null ? null : currentManager().sqlShuffles(),
             (shuffleId, lastMapId) -> currentManager().removeSqlShuffle(shuffleId, lastMapId)),
             ApplicationEvents.QUEUE);
       }
@@ -244,12 +242,21 @@ public final class SluicePlugin implements SparkPlugin {
           && NativeLibrary.load(settings.nativeLibrary()).available()) {
         discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
       }
-      boolean told = settings.sqlCleanup() != SqlCleanup.OFF || SkippedMigration.isPossible(plugin.conf());
-      if (told && !plugin.executorID().equals(DRIVER)) {
-        removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs, Executor::leaveOutputsUnmoved);
+      if (!plugin.executorID().equals(DRIVER)) {
+        startRemovals(plugin, settings);
       }
       if (settings.store().kind() == Store.CACHE && !plugin.executorID().equals(DRIVER)) {
         cacheLimit = LimitPoll.start(plugin::ask, Executor::changeCacheLimit);
+      }
+    }
+
+    /** Also where the application starts without clean-up: a session or a program may ask for a removal later. */
+    private void startRemovals(PluginContext plugin, Settings settings) {
+      boolean unmoved = SkippedMigration.isPossible(plugin.conf());
+      boolean sluices = plugin.conf().get("spark.shuffle.manager", "sort").equals(SluiceShuffleManager.class.getName());
+      if (unmoved || sluices && SqlCleanup.isPossible(plugin.conf())) {
+        removals = RemovalPoll.start(plugin::ask, unmoved || settings.sqlCleanup() != SqlCleanup.OFF,
+            Executor::removeOutputs, Executor::leaveOutputsUnmoved);
       }
     }
 

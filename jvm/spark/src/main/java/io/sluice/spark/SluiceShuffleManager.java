@@ -104,6 +104,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final NativeLibrary.Status nativeLibrary;
   private final boolean isDriver;
   private final Capabilities capabilities;
+  /** Whether the plugin is there, which learns of the ends of executions, and removals can be right. */
+  private final boolean removesSqlShuffles;
   private final Counters counters = new Counters();
   private final ApplicationEvents events;
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
@@ -147,6 +149,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       fallbacks.put(reason, new LongAdder());
     }
     this.capabilities = Capabilities.of(conf, settings, isDriver);
+    this.removesSqlShuffles = TransportRules.hasPlugin(conf) && SqlCleanup.isPossible(conf);
     if (runsTasks() && !nativeLibrary.available()) {
       countWithoutLibrary();
     }
@@ -255,7 +258,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
    * RDDs' shuffles and those registered outside of SQL executions, as by {@code Dataset.rdd}, are Spark's cleaner's.
    */
   private void noteSqlShuffle(int shuffleId, ShuffleDependency<?, ?, ?> dependency) {
-    if (settings.sqlCleanup() == SqlCleanup.OFF || ShufflePolicy.formatOf(dependency) != RecordFormat.SQL_ROWS) {
+    if (!removesSqlShuffles || ShufflePolicy.formatOf(dependency) != RecordFormat.SQL_ROWS) {
       return;
     }
     long execution = ApplicationEvents.execution(dependency.rdd().context());
@@ -419,11 +422,15 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
   }
 
-  /** Throws if {@link #removeSqlShuffle} would be heard by no executor; on the driver. */
-  void checkExecutorsAskForRemovals() {
-    if (!runsTasks() && (settings.sqlCleanup() == SqlCleanup.OFF || !TransportRules.hasPlugin(conf))) {
+  /** Throws if {@link #removeSqlShuffle} would be heard by no executor, or could remove too much; on the driver. */
+  void checkShufflesCanBeRemoved() {
+    if (!SqlCleanup.isPossible(conf)) {
+      throw new SluiceException("with spark.shuffle.useOldFetchProtocol=true map outputs that are computed again have"
+          + " the ids of the old ones, so that removing those is not safe: remove that setting");
+    }
+    if (!runsTasks() && !TransportRules.hasPlugin(conf)) {
       throw new SluiceException("executors do not ask which shuffles are removed: start the application with"
-          + " spark.sluice.sql.cleanup=unreferenced (or all) and spark.plugins=io.sluice.spark.SluicePlugin");
+          + " spark.plugins=io.sluice.spark.SluicePlugin");
     }
   }
 
@@ -496,7 +503,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     String[] directories = Stream.of(SparkEnv.get().blockManager().diskBlockManager().localDirs()).map(File::getPath)
         .toArray(String[]::new);
     return TransportService.open(
-        settings.transport(), secret, settings.transport().receiveLimitBytes(), counters, directories);
+        settings.transport(), settings.mode(), secret, settings.transport().receiveLimitBytes(), counters, directories);
   }
 
   /** Called on the thread of the first task, which may know what Spark has given to the executor. */

@@ -147,6 +147,9 @@ final class HostTables {
     }
   }
 
+  /** In the text of every table that has more than a few rows. */
+  static final String TEXT = " and 1";
+
   private HostTables() {}
 
   /**

@@ -1,14 +1,23 @@
 package io.sluice.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.metrics.Counter;
+import java.io.IOException;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
@@ -23,6 +32,8 @@ import org.apache.spark.util.ThreadUtils;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Product2;
 import scala.Tuple2;
 import scala.concurrent.duration.Duration;
@@ -35,6 +46,8 @@ import scala.jdk.javaapi.CollectionConverters;
 @Timeout(180)
 class HostTablesTest {
   private static final int MAPS = 4;
+  /** What {@link #look} has found. */
+  private static final Set<String> FOUND = ConcurrentHashMap.newKeySet();
 
   private RddOnBothEngines spark;
 
@@ -90,6 +103,72 @@ class HostTablesTest {
   void tablesThatDoNotFitTheMemorySpill() {
     spark = RddOnBothEngines.start(Map.of("spark.sluice.memory.limit", "16m"));
     spark.assertSame(context -> batches(6, 5, 30_000));
+  }
+
+  /** Spills too; the tasks themselves look into them. Without encryption the texts are in files. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void textsOfTablesAreInNoFileThatIsEncrypted(boolean encrypted) throws IOException {
+    spark = RddOnBothEngines.start(Map.of("spark.sluice.memory.limit", "16m", "spark.io.encryption.enabled",
+        Boolean.toString(encrypted), "spark.shuffle.compress", "false", "spark.shuffle.spill.compress", "false"));
+    FOUND.clear();
+    int partitions = 5;
+    JavaPairRDD<Integer, ColumnarBatch> slices = spark.numbers(MAPS).mapPartitionsToPair(numbers -> {
+      Iterator<Tuple2<Integer, ColumnarBatch>> all = HostTables.slices(numbers.next(), 6, partitions, 30_000);
+      return lookingInFiles(all);
+    });
+    ShuffledRDD<Integer, ColumnarBatch, ColumnarBatch> exchange =
+        RddOnBothEngines.shuffled(slices, new HashPartitioner(partitions)).setSerializer(new HostTableSerializer());
+    long tables = spark.onSluice(any -> exchange.toJavaRDD().mapPartitions(HostTablesTest::texts).count());
+    assertEquals(MAPS * 6 * partitions, tables);
+    assertTrue(spark.counter(Counter.WRITE_SPILLS) > 0);
+    look();
+    if (encrypted) {
+      assertEquals(Set.of("shuffle without", "temp without"), FOUND);
+    } else {
+      assertTrue(FOUND.containsAll(Set.of("shuffle with", "temp with")), FOUND::toString);
+    }
+  }
+
+  /** Looks before every fifth table. */
+  private static Iterator<Tuple2<Integer, ColumnarBatch>> lookingInFiles(
+      Iterator<Tuple2<Integer, ColumnarBatch>> slices) {
+    return new Iterator<>() {
+      private int count;
+
+      @Override
+      public boolean hasNext() {
+        return slices.hasNext();
+      }
+
+      @Override
+      public Tuple2<Integer, ColumnarBatch> next() {
+        if (++count % 5 == 0) {
+          try {
+            look();
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        }
+        return slices.next();
+      }
+    };
+  }
+
+  /** Data files and spills with bytes: whether the text of a table is in them. */
+  private static void look() throws IOException {
+    for (String kind : List.of("shuffle", "temp")) {
+      for (Path file : ShuffleFiles.named(kind + "_")) {
+        try {
+          String bytes = new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
+          if (!bytes.isEmpty() && !file.toString().endsWith(".index") && !file.toString().contains(".checksum")) {
+            FOUND.add(kind + (bytes.contains(HostTables.TEXT) ? " with" : " without"));
+          }
+        } catch (NoSuchFileException e) {
+          // Deleted since it was listed.
+        }
+      }
+    }
   }
 
   /** As adaptive plans read: some partitions of some map outputs. */

@@ -24,6 +24,8 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleManager;
 import org.apache.spark.shuffle.sort.BypassMergeSortShuffleHandle;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
 import org.apache.spark.storage.BlockManager;
 import org.apache.spark.util.Utils;
@@ -188,6 +190,45 @@ class SluiceShuffleManagerTest {
     assertNotEquals(sparks, registered(9003, pairs.partitionBy(new HashPartitioner(3))).getClass());
     assertEquals(2, pairs.groupByKey(4).count());
     assertTrue(spark.counter(Counter.WRITE_MAP_OUTPUTS) + spark.counter(Counter.SHUFFLES_SPARK_CODEC) > written);
+  }
+
+  @Test
+  void shufflesAreRemovedForASessionAndAProgramThoughTheApplicationStartedWithout() throws Exception {
+    spark = LocalSpark.start(Map.of("spark.cleaner.referenceTracking", "false"));
+    shuffledCount();
+    waitForListeners();
+    assertFalse(ShuffleFiles.named("shuffle_").isEmpty(), "off removes nothing");
+    ShuffleFiles.named("shuffle_").forEach(
+        file -> spark.manager().unregisterShuffle(Integer.parseInt(file.getFileName().toString().split("_")[1])));
+    spark.session().conf().set("spark.sluice.sql.cleanup", "unreferenced");
+    shuffledCount();
+    waitForListeners();
+    assertEquals(List.of(), ShuffleFiles.named("shuffle_"));
+    assertTrue(spark.counter(Counter.CLEANUP_SHUFFLES) > 0);
+    spark.session().conf().unset("spark.sluice.sql.cleanup");
+    Dataset<Row> kept = spark.session().range(100).groupBy(functions.col("id").mod(7)).count();
+    assertEquals(7, kept.collectAsList().size());
+    assertEquals(1, SluiceShuffles.remove(kept));
+    assertEquals(List.of(), ShuffleFiles.named("shuffle_"));
+  }
+
+  private void waitForListeners() throws Exception {
+    spark.session().sparkContext().listenerBus().waitUntilEmpty();
+  }
+
+  /** There a map output that is computed again has the old one's id. */
+  @Test
+  void nothingIsRemovedEarlyWithTheOldFetchProtocol() throws Exception {
+    spark = LocalSpark.start(
+        Map.of("spark.shuffle.useOldFetchProtocol", "true", "spark.cleaner.referenceTracking", "false"));
+    spark.session().conf().set("spark.sluice.sql.cleanup", "all");
+    Dataset<Row> data = spark.session().range(100).groupBy(functions.col("id").mod(7)).count();
+    assertEquals(7, data.collectAsList().size());
+    waitForListeners();
+    assertFalse(ShuffleFiles.named("shuffle_").isEmpty());
+    assertEquals(0, spark.counter(Counter.CLEANUP_SHUFFLES));
+    SluiceException refused = assertThrows(SluiceException.class, () -> SluiceShuffles.remove(data));
+    assertTrue(refused.getMessage().contains("useOldFetchProtocol"), refused::getMessage);
   }
 
   @Test

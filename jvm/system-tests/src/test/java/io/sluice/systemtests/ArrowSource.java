@@ -48,6 +48,11 @@ public final class ArrowSource implements TableProvider {
     return spark.read().format(ArrowSource.class.getName()).load();
   }
 
+  /** With {@code text} at the beginning of each name. */
+  static Dataset<Row> tableWithText(SparkSession spark, String text) {
+    return spark.read().format(ArrowSource.class.getName()).option("text", text).load();
+  }
+
   static Dataset<Row> tableWithColumns(SparkSession spark, int columns) {
     return spark.read().format(ArrowSource.class.getName()).option("columns", columns).load();
   }
@@ -81,11 +86,12 @@ public final class ArrowSource implements TableProvider {
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
       int columns = options.getInt("columns", SCHEMA.size());
-      return () -> new ArrowScan(columns);
+      String text = options.getOrDefault("text", "name ");
+      return () -> new ArrowScan(columns, text);
     }
   }
 
-  private record ArrowScan(int columns) implements Scan, Batch {
+  private record ArrowScan(int columns, String text) implements Scan, Batch {
     @Override
     public StructType readSchema() {
       return SCHEMA;
@@ -107,7 +113,7 @@ public final class ArrowSource implements TableProvider {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return new Readers(columns);
+      return new Readers(columns, text);
     }
   }
 
@@ -115,7 +121,7 @@ public final class ArrowSource implements TableProvider {
     private static final long serialVersionUID = 1;
   }
 
-  private record Readers(int columns) implements PartitionReaderFactory {
+  private record Readers(int columns, String text) implements PartitionReaderFactory {
     private static final long serialVersionUID = 1;
 
     @Override
@@ -125,7 +131,7 @@ public final class ArrowSource implements TableProvider {
 
     @Override
     public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
-      return new Reader(((Part) partition).index(), columns);
+      return new Reader(((Part) partition).index(), columns, text);
     }
 
     @Override
@@ -138,12 +144,14 @@ public final class ArrowSource implements TableProvider {
     /** Its end fails where a vector was not freed. */
     private final BufferAllocator allocator = new RootAllocator();
     private final int columns;
+    private final String text;
     private long nextId;
     private int batches;
     private ColumnarBatch current;
 
-    Reader(int partition, int columns) {
+    Reader(int partition, int columns, String text) {
       this.columns = columns;
+      this.text = text;
       this.nextId = (long) partition * BATCHES * BATCH_ROWS;
     }
 
@@ -176,7 +184,7 @@ public final class ArrowSource implements TableProvider {
           names.setNull(row);
         } else {
           evens.setSafe(row, (int) (id % 2));
-          names.setSafe(row, ("name " + id % 1000).getBytes(StandardCharsets.UTF_8));
+          names.setSafe(row, (text + id % 1000).getBytes(StandardCharsets.UTF_8));
         }
       }
       ColumnVector[] vectors = new ColumnVector[columns];

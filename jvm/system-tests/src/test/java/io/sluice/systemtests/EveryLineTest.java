@@ -8,11 +8,14 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.SluiceShuffles;
+import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -33,7 +36,7 @@ import scala.Tuple2;
 
 /**
  * The short test that runs on every Spark line and on every Java version: one SQL job whose blocks are damaged and one
- * RDD job whose executor dies, each compared with Spark's own shuffle.
+ * RDD job whose executor dies, each compared with Spark's own shuffle, and executions whose outputs go when they end.
  */
 @Tag("everyLine")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -44,6 +47,7 @@ class EveryLineTest {
   /** Coprime to the number of pairs. */
   private static final int SCATTER = 7919;
   private static final int FATAL_KEY = 12_345;
+  private static final Duration CLEANUP_LIMIT = Duration.ofSeconds(60);
 
   private Fingerprint stockRows;
   private List<Tuple2<Integer, String>> stockPairs;
@@ -57,7 +61,7 @@ class EveryLineTest {
     }
     // Map outputs in memory are on no disk, so they cannot be damaged there.
     application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
-        .setAll(Map.of("spark.sluice.store", "files")).start();
+        .setAll(Map.of("spark.sluice.store", "files", "spark.sluice.sql.cleanup", "unreferenced")).start();
   }
 
   @AfterAll
@@ -116,6 +120,31 @@ class EveryLineTest {
     assertEquals(stockPairs, pairs(application, marker.toString()).collect());
     assertTrue(Files.exists(marker), "no executor died");
     NativeMemory.assertAllReturnedBy(application);
+  }
+
+  /**
+   * Spark itself can do that since 4.1. A plan that can run again keeps its outputs until the program gives them up.
+   */
+  @Test
+  void outputsOfAnExecutionGoWhenItHasEnded() {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "the setting is Sluice's");
+    application.awaitExecutors(2);
+    Set<Path> before = Set.copyOf(outputs());
+    long removed = ProcessCounters.here(Counter.CLEANUP_SHUFFLES);
+    Dataset<Row> kept = query(application);
+    assertEquals(ROWS, kept.collectAsList().size());
+    assertTrue(outputs().stream().anyMatch(file -> !before.contains(file)), "collect can run the plan again");
+    assertTrue(SluiceShuffles.remove(kept) > 0);
+    assertEquals(ROWS, query(application).count());
+    Await.until(CLEANUP_LIMIT, () -> "there are " + outputs() + " beside " + before,
+        () -> outputs().stream().allMatch(before::contains));
+    assertTrue(ProcessCounters.here(Counter.CLEANUP_SHUFFLES) >= removed + 4, "of the plan of each action");
+    assertEquals(ROWS, kept.collectAsList().size());
+  }
+
+  /** Of the map tasks of all executors, also of one that has died. */
+  private List<Path> outputs() {
+    return ShuffleFiles.named(application.localDir(), "shuffle_.*");
   }
 
   /** Rows joined with totals of their groups. */

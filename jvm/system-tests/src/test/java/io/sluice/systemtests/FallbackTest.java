@@ -9,19 +9,35 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
+import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.logging.log4j.Level;
+import org.apache.spark.Aggregator;
+import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.rdd.ShuffledRDD;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.UnsafeRowSerializer;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import scala.Function1;
+import scala.Function2;
+import scala.Tuple2;
+import scala.math.Ordering;
+import scala.reflect.ClassTag;
+
+import scala.reflect.ClassTag$;
 
 /**
  * Shuffles that Sluice does not support use Spark's own shuffle, give the right result, and are counted and logged
@@ -30,6 +46,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 class FallbackTest {
   private static final Query QUERY =
       Query.moving("all types", spark -> Tables.allTypes(spark, 3000, 3), rows -> rows.repartition(7, col("id")));
+
+  private static final Map<Integer, Integer> SUMS = Map.of(0, 12, 1, 9);
+  private static final ClassTag<Object> ANY = ClassTag$.MODULE$.apply(Object.class);
 
   private static Fingerprint expected;
 
@@ -63,14 +82,67 @@ class FallbackTest {
     try (LogCapture log = LogCapture.open(); SparkApplication application = builder.start()) {
       assertEquals(expected, QUERY.run(application.session()));
       assertEquals(expected, QUERY.run(application.session()));
+      assertEquals(SUMS, sums(application));
       if (Engine.writesFrames()) {
-        assertEquals(2, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        assertEquals(3, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_ROWS));
-        assertEquals(2, countedByItsReason(word));
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_RECORDS));
+        assertEquals(3, countedByItsReason(word));
         assertEquals(1, log.messages(Level.INFO, word).size(), () -> "logged: " + log.messages(Level.INFO, ""));
         assertEquals(level == Level.WARN ? 1 : 0, log.messages(Level.WARN, word).size());
       }
     }
+  }
+
+  private static Map<Integer, Integer> sums(SparkApplication application) {
+    return new TreeMap<>(application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3)
+        .mapToPair(n -> new Tuple2<>(n % 2, n)).reduceByKey(Integer::sum, 2).collectAsMap());
+  }
+
+  /** Only a vendor's Spark may know others than Sluice's; this one refuses the job, and so it does with Sluice. */
+  @Test
+  void aChecksumAlgorithmThatSparkDoesNotKnowFailsAsOnStock() {
+    assumeSluice();
+    Throwable stocks = failureWithChecksums(Engine.STOCK, "XXH3");
+    Throwable sluices = failureWithChecksums(Engine.UNDER_TEST, "XXH3");
+    assertTrue(chain(stocks).contains("XXH3"), chain(stocks));
+    assertTrue(chain(sluices).contains("XXH3"), chain(sluices));
+  }
+
+  private static Throwable failureWithChecksums(Engine engine, String algorithm) {
+    SparkApplication.Builder builder = SparkApplication.on(engine).set("spark.shuffle.checksum.algorithm", algorithm);
+    return assertThrows(Throwable.class, () -> {
+      try (SparkApplication application = builder.start()) {
+        sums(application);
+      }
+    });
+  }
+
+  /** SQL's own exchanges have neither an aggregator nor an order; a library's of SQL rows may. */
+  @Test
+  void shufflesOfRowsThatAreAggregatedOrSortedAreSparks() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).start()) {
+      ShuffledRDD<Object, Object, Object> sums = shuffledRows(application).setAggregator(new Aggregator<>(
+          (Function1<Object, Object> & Serializable) row -> ((InternalRow) row).getLong(0),
+          (Function2<Object, Object, Object> & Serializable) (sum, row) -> (long) sum + ((InternalRow) row).getLong(0),
+          (Function2<Object, Object, Object> & Serializable) (one, other) -> (long) one + (long) other));
+      assertEquals(499_500L, JavaPairRDD.fromRDD(sums, ANY, ANY).values().reduce((a, b) -> (long) a + (long) b));
+      Ordering<Object> order = (Ordering<Object> & Serializable) (a, b) -> Integer.compare((int) a, (int) b);
+      assertEquals(1_000, shuffledRows(application).setKeyOrdering(order).count());
+      if (Engine.writesFrames()) {
+        assertEquals(1, countedByItsReason("it has an aggregator"));
+        assertEquals(1, countedByItsReason("it has a key ordering"));
+        assertEquals(2, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+      }
+    }
+  }
+
+  /** The rows 0 to 999, by their remainder. */
+  private static ShuffledRDD<Object, Object, Object> shuffledRows(SparkApplication application) {
+    JavaRDD<Tuple2<Object, Object>> keyed = Plans.rows(application.session().range(0, 1_000, 1, 3).toDF())
+        .map(row -> new Tuple2<>((int) (row.getLong(0) % 5), row.copy()));
+    return new ShuffledRDD<Object, Object, Object>(keyed.rdd(), new HashPartitioner(3), ANY, ANY, ANY)
+        .setSerializer(new UnsafeRowSerializer(1, null));
   }
 
   /** Spark's metric of the one reason whose text has the word. */

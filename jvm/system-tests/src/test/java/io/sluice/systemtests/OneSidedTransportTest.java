@@ -279,7 +279,14 @@ class OneSidedTransportTest {
       assertEquals(expected.get(MOVED.name()), MOVED.run(session));
       assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "it is on again");
       assertEquals(0, application.events().retriedStages());
+      assertEquals(mode.equals("RDMA") && lacksRdma() ? 2 : 0,
+          counted(application, Counter.TRANSPORT_WITHOUT_RDMA), "executors that say that RDMA is not used");
     }
+  }
+
+  /** Whether the executors here read over TCP, though nobody has asked for it: there is no RDMA device. */
+  static boolean lacksRdma() {
+    return !Files.isDirectory(Path.of("/sys/class/infiniband")) && System.getenv("UCX_TLS") == null;
   }
 
   private static JavaPairRDD<Integer, Integer> numbersByPartition(SparkApplication application) {

@@ -25,7 +25,7 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockManagerMaster;
 import org.apache.spark.storage.RDDBlockId;
 import org.apache.spark.storage.StorageLevel;
 import scala.Tuple2;
@@ -138,7 +138,8 @@ final class RddOperations {
         Tables.events(spark, 4_000, 3).groupBy("k").agg(sum("id").as("total")).persist(StorageLevel.MEMORY_ONLY());
     // The Dataset's own plan may be the one whose rows are cached, not one that reads them.
     Fingerprint first = Fingerprint.of(table.select("*")).unordered();
-    BlockManager blocks = SparkEnv.get().blockManager();
+    // The driver's, which knows the blocks of all executors.
+    BlockManagerMaster blocks = SparkEnv.get().blockManager().master();
     Set<Integer> ids = new HashSet<>(context.getPersistentRDDs().keySet());
     ids.removeAll(before);
     if (ids.isEmpty()) {
@@ -146,10 +147,9 @@ final class RddOperations {
     }
     for (int id : ids) {
       RDDBlockId block = new RDDBlockId(id, 0);
-      boolean cached = blocks.getStatus(block).isDefined();
-      // Up to Spark 4.1 what it returns is 0 in any case.
-      blocks.removeRdd(id);
-      if (!cached || blocks.getStatus(block).isDefined()) {
+      boolean cached = blocks.getLocations(block).nonEmpty();
+      blocks.removeRdd(id, true);
+      if (!cached || blocks.getLocations(block).nonEmpty()) {
         throw new IllegalStateException(block + (cached ? " is still cached" : " was not cached"));
       }
     }

@@ -23,14 +23,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Barrier stages, checkpoints, broadcasts, evicted caches, tasks that fail and the like give stock's results, and the
- * log has no warning that stock's has not.
+ * Barrier stages, checkpoints, broadcasts, evicted caches, tasks that fail and the like give stock's results in two
+ * executors that read each other's blocks, and the driver's log has no warning that stock's has not.
  */
 @Timeout(180)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RddOperationsTest {
   /** Two cores; a task may fail twice. */
-  private static final String MASTER = "local[2,3]";
+  private static final String STOCKS_MASTER = "local[2,3]";
 
   private final Map<String, Object> expected = new LinkedHashMap<>();
   private Object expectedWithFaults;
@@ -41,20 +41,20 @@ class RddOperationsTest {
 
   @BeforeAll
   void runAll() {
-    try (LogCapture log = LogCapture.openForAll(); SparkApplication stock = start(Engine.STOCK)) {
+    try (LogCapture log = LogCapture.openForAll();
+        SparkApplication stock = SparkApplication.on(Engine.STOCK).master(STOCKS_MASTER).start()) {
       RddOperations.all().forEach((name, body) -> expected.put(name, body.apply(stock.session())));
       stocksWarnings.addAll(withoutNumbers(log));
       expectedWithFaults = RddOperations.withFaults(stock.context());
     }
     try (LogCapture log = LogCapture.openForAll()) {
-      application = start(Engine.UNDER_TEST);
+      // Blocks of the other executor, which is not to open its files itself.
+      application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
+          .set("spark.task.maxFailures", "3").set("spark.shuffle.readHostLocalDisk", "false").start()
+          .awaitExecutors(2);
       RddOperations.all().forEach((name, body) -> results.put(name, run(name, body)));
       warnings.addAll(withoutNumbers(log));
     }
-  }
-
-  private static SparkApplication start(Engine engine) {
-    return SparkApplication.on(engine).master(MASTER).start();
   }
 
   private Object run(String name, Function<SparkSession, Object> body) {
@@ -93,6 +93,8 @@ class RddOperationsTest {
     more.removeAll(stocksWarnings);
     // Spark says so of every plugin of an application whose spark.app.id is not set.
     more.removeIf(message -> message.startsWith("Using default name plugin."));
+    // And of each cluster whose checkpoints are local files, which stock's results here were made without.
+    more.removeIf(message -> message.startsWith("Spark is not running in local mode, therefore the checkpoint"));
     assertEquals(Set.of(), more);
   }
 
@@ -102,7 +104,7 @@ class RddOperationsTest {
     assertEquals(expectedWithFaults, RddOperations.withFaults(application.context()));
     assertTrue(application.events().failedTasks() >= failedBefore + 7, "three map tasks and four reduce tasks");
     assertEquals(List.of(), application.events().fetchFailures());
-    NativeMemory.assertAllReturned();
+    NativeMemory.assertAllReturnedBy(application);
   }
 
   @Test
@@ -111,8 +113,13 @@ class RddOperationsTest {
     Exception failure = assertThrows(Exception.class, () -> RddOperations.thatFails(application.context()));
     assertTrue(failure.getMessage().contains("on purpose"), failure::getMessage);
     assertTrue(application.events().failedTasks() >= failedBefore + 3);
-    NativeMemory.assertAllReturned();
+    NativeMemory.assertAllReturnedBy(application);
     assertEquals(expectedWithFaults, RddOperations.withFaults(application.context()));
+  }
+
+  @Test
+  void blocksCameFromTheOtherExecutor() {
+    assertTrue(application.events().totals().remoteBlocks() >= 20, () -> application.events().totals().toString());
   }
 
   @Test

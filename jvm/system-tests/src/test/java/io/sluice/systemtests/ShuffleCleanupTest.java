@@ -23,6 +23,7 @@ import scala.Tuple2;
 
 /**
  * What two executors hold of shuffles is gone when the SQL execution or the program that made them is done with them.
+ * The application starts without clean-up; its session asks for it.
  */
 class ShuffleCleanupTest {
   private static final String CLEANUP = "spark.sluice.sql.cleanup";
@@ -35,7 +36,8 @@ class ShuffleCleanupTest {
   static void start() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the setting is Sluice's");
     application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
-        .set(CLEANUP, "unreferenced").start().awaitExecutors(2);
+        .start().awaitExecutors(2);
+    application.session().conf().set(CLEANUP, "unreferenced");
   }
 
   @AfterAll

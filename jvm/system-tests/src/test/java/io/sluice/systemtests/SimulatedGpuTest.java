@@ -122,6 +122,32 @@ class SimulatedGpuTest {
     }
   }
 
+  /** A GPU makes frames in the clear, which are sealed before they are written; so are the copies that stay on it. */
+  @VariantsInAll
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void rowsThatTheGpuEncodesAreInNoFileThatIsEncrypted(boolean encrypted) {
+    try (SparkApplication application = application("on", SIMULATOR.resolve("libcuda.so.1"))
+        .set("spark.sluice.gpu.cache.limit", "64m").set("spark.sluice.store", "files")
+        .set("spark.sluice.memory.limit", "32m").set("spark.io.encryption.enabled", Boolean.toString(encrypted))
+        .set("spark.shuffle.compress", "false").set("spark.shuffle.spill.compress", "false").start()) {
+      SparkSession session = application.session();
+      afterItsFirstBatches(session);
+      try (MarkerWatch watch = MarkerWatch.below(application.localDir())) {
+        long batches = ProcessCounters.here(Counter.GPU_BATCHES);
+        Await.until(LIMIT, () -> "no batch with the marker was encoded by the GPU", () -> {
+          assertEquals(100_000, session.range(0, 100_000, 1, 2)
+              .selectExpr("id", "concat('" + Marker.TEXT + "', id % 1000) AS text").repartition(5, col("id"))
+              .where("length(text) > 10").collectAsList().size());
+          return ProcessCounters.here(Counter.GPU_BATCHES) > batches;
+        });
+        assertTrue((encrypted ? watch.kindsWithout() : watch.kindsWith()).contains("data"), "no map output was seen");
+        assertEquals(encrypted, watch.kindsWith().isEmpty(), () -> watch.kindsWith().toString());
+      }
+      assertNothingFailed(application);
+    }
+  }
+
   /** References to 4,096 rows or more: of a sort in SQL, in Spark's memory, and of one by key, in Sluice's. */
   @Test
   void referencesToRowsAreSortedByTheGpu() {

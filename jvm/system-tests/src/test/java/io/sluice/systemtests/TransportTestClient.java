@@ -39,7 +39,7 @@ final class TransportTestClient implements AutoCloseable {
 
   private TransportTestClient(byte[] secret, byte[] peer) {
     Settings settings = Settings.from(new SparkConf(false).set("spark.sluice.transport", "ucx"));
-    service = TransportService.open(settings.transport(), secret, 1L << 30, counters).orElseThrow();
+    service = TransportService.open(settings.transport(), settings.mode(), secret, 1L << 30, counters).orElseThrow();
     discovery = PeerDiscovery.start("reader", () -> Optional.of(service),
         heartbeat -> new PeerUpdate(1, Map.of(PEER, peer), List.of()).toWire());
     client = service.client(new RefusingClient());

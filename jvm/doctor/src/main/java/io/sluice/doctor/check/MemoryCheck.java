@@ -65,7 +65,7 @@ public final class MemoryCheck implements Check {
   /** Whether what a container may use beyond the executor's heap holds the JVM itself and Sluice's memory. */
   private Finding beyond(String limited, long heap, long beyond) {
     String text = limited + ", of which the executor's heap is " + Amount.text(heap)
-        + (sluiceBytes == 0 ? "" : " and spark-defaults.conf gives Sluice " + Amount.text(sluiceBytes));
+        + (sluiceBytes == 0 ? "" : " and the settings give Sluice " + Amount.text(sluiceBytes));
     long least = LEAST_BEYOND_HEAP + sluiceBytes;
     return beyond >= least ? Finding.ok(MEMORY, text)
         : Finding.warning(MEMORY, text + ": " + (beyond < 0 ? "nothing" : Amount.text(beyond))

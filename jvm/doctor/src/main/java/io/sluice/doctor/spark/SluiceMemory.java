@@ -5,10 +5,11 @@ import io.sluice.doctor.host.Host;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The memory outside the heap that {@code spark-defaults.conf} gives Sluice in each executor. */
+/** The memory outside the heap that settings give Sluice in each executor. */
 public final class SluiceMemory {
   private static final String STORE = "spark.sluice.store";
   private static final Set<String> MODES_WITH_CACHE = Set.of("UCX", "CACHE_ONLY");
@@ -20,10 +21,12 @@ public final class SluiceMemory {
    * Bytes, as far as settings name them: {@code spark.sluice.memory.limit} where it is a size, and {@code
    * spark.sluice.cache.hostLimit} where map output is kept in memory.
    *
-   * @param home of the Spark installation; empty when none is known
+   * @param home of the Spark installation, whose {@code spark-defaults.conf} is read; empty when none is known
+   * @param given settings that precede those of the file
    */
-  public static long ofExecutor(Host host, String home) {
-    Map<String, String> settings = home.isEmpty() ? Map.of() : new SparkHome(home).defaults(host);
+  public static long ofExecutor(Host host, String home, Map<String, String> given) {
+    Map<String, String> settings = new TreeMap<>(home.isEmpty() ? Map.of() : new SparkHome(home).defaults(host));
+    settings.putAll(given);
     String mode = settings.getOrDefault("spark.sluice.mode", "").toUpperCase(Locale.ROOT);
     boolean cache = settings.containsKey(STORE) ? settings.get(STORE).equalsIgnoreCase("cache")
         : MODES_WITH_CACHE.contains(mode);

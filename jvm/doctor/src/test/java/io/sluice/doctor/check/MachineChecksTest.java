@@ -89,7 +89,7 @@ class MachineChecksTest {
     assertEquals(Verdict.OK, new MemoryCheck(512 * Amount.MIB).look(host).get(0).verdict());
     Finding tooLittle = new MemoryCheck(Amount.GIB).look(host).get(0);
     assertEquals(Verdict.WARNING, tooLittle.verdict(), tooLittle::toString);
-    assertTrue(tooLittle.text().contains("gives Sluice 1 GiB: 1 GiB is left"), tooLittle.text());
+    assertTrue(tooLittle.text().contains("and the settings give Sluice 1 GiB: 1 GiB is left"), tooLittle.text());
     assertTrue(tooLittle.next().contains("at least 1.4 GiB"), tooLittle.next());
   }
 

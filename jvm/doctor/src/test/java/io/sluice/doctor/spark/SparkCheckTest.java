@@ -47,14 +47,17 @@ class SparkCheckTest {
   @Test
   void sluicesMemoryIsThatOfTheSettings() {
     long mib = 1L << 20;
-    assertEquals(0, SluiceMemory.ofExecutor(host, ""));
-    assertEquals(0, SluiceMemory.ofExecutor(host, HOME));
+    assertEquals(0, SluiceMemory.ofExecutor(host, "", Map.of()));
+    assertEquals(0, SluiceMemory.ofExecutor(host, HOME, Map.of()));
     host.with(CONF, "spark.sluice.mode UCX\nspark.sluice.memory.limit auto\n");
-    assertEquals(1024 * mib, SluiceMemory.ofExecutor(host, HOME));
+    assertEquals(1024 * mib, SluiceMemory.ofExecutor(host, HOME, Map.of()));
     host.with(CONF, "spark.sluice.store cache\nspark.sluice.cache.hostLimit 300M\nspark.sluice.memory.limit 2gb\n");
-    assertEquals(2348 * mib, SluiceMemory.ofExecutor(host, HOME));
+    assertEquals(2348 * mib, SluiceMemory.ofExecutor(host, HOME, Map.of()));
+    assertEquals(2348 * mib, SluiceMemory.ofExecutor(host, HOME, Map.of("spark.executor.memory", "8g")));
+    assertEquals(2298 * mib, SluiceMemory.ofExecutor(host, HOME, Map.of("spark.sluice.cache.hostLimit", "250m")));
+    assertEquals(1024 * mib, SluiceMemory.ofExecutor(host, "", Map.of("spark.sluice.mode", "UCX")), "as in a pod");
     host.with(CONF, "spark.sluice.mode CACHE_ONLY\nspark.sluice.store files\nspark.sluice.cache.hostLimit 300m\n");
-    assertEquals(0, SluiceMemory.ofExecutor(host, HOME));
+    assertEquals(0, SluiceMemory.ofExecutor(host, HOME, Map.of()));
   }
 
   @Test

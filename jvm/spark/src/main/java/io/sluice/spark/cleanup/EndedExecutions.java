@@ -2,8 +2,7 @@ package io.sluice.spark.cleanup;
 
 import io.sluice.spark.conf.SqlCleanup;
 import java.util.Set;
-import java.util.function.IntFunction;
-import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
@@ -28,21 +27,17 @@ public final class EndedExecutions extends SparkListener {
   /** Actions whose result reads the shuffles after the execution has ended. */
   static final Set<String> ACTIONS_READ_LATER = Set.of("toLocalIterator", "checkpoint", "localCheckpoint");
 
-  private final IntFunction<SqlCleanup> wanted;
-  private final LongFunction<Set<Integer>> shufflesMade;
+  private final Supplier<SqlShuffles> shuffles;
   private final OutputRemoval removal;
   private long lastTaskId = -1;
   private boolean warned;
 
   /**
-   * @param wanted what the session wanted that registered a shuffle: {@link SqlShuffles#wanted}
-   * @param shufflesMade those that were registered during an execution that has ended: {@link SqlShuffles#endExecution}
+   * @param shuffles what sessions want of the shuffles that they have registered; null before there can be any
    * @param removal removes a shuffle on the driver and on all executors
    */
-  public EndedExecutions(IntFunction<SqlCleanup> wanted, LongFunction<Set<Integer>> shufflesMade,
-      OutputRemoval removal) {
-    this.wanted = wanted;
-    this.shufflesMade = shufflesMade;
+  public EndedExecutions(Supplier<SqlShuffles> shuffles, OutputRemoval removal) {
+    this.shuffles = shuffles;
     this.removal = removal;
   }
 
@@ -55,18 +50,23 @@ public final class EndedExecutions extends SparkListener {
   @Override
   public void onOtherEvent(SparkListenerEvent event) {
     if (event instanceof SparkListenerSQLExecutionEnd end && end.qe() != null) {
-      Set<Integer> made = shufflesMade.apply(end.executionId());
+      SqlShuffles known = shuffles.get();
+      // Most applications want none removed: then plans are not looked at.
+      if (known == null || known.isEmpty()) {
+        return;
+      }
+      Set<Integer> made = known.endExecution(end.executionId());
       // After a failure it may be that no plan could be made; asking would make it again, and that may run commands
       // again. An execution that has registered a shuffle has a plan.
       if (end.executionFailure().isEmpty() || !made.isEmpty()) {
-        ended(end, made);
+        ended(end, known, made);
       }
     }
   }
 
-  private void ended(SparkListenerSQLExecutionEnd end, Set<Integer> made) {
+  private void ended(SparkListenerSQLExecutionEnd end, SqlShuffles known, Set<Integer> made) {
     try {
-      remove(end.executionName().isDefined() ? end.executionName().get() : "", end.qe(), made);
+      remove(end.executionName().isDefined() ? end.executionName().get() : "", end.qe(), known, made);
     } catch (Exception | LinkageError e) {
       if (!warned) {
         LOG.warn("The shuffles of SQL execution {} stay until Spark's cleaner removes them (said once)",
@@ -76,11 +76,11 @@ public final class EndedExecutions extends SparkListener {
     }
   }
 
-  private void remove(String action, QueryExecution execution, Set<Integer> made) {
+  private void remove(String action, QueryExecution execution, SqlShuffles known, Set<Integer> made) {
     boolean ownPlan = ACTIONS_WITH_OWN_PLAN.contains(action) || execution.logical() instanceof Command;
     boolean readLater = ACTIONS_READ_LATER.contains(action);
     for (int shuffleId : PlanShuffles.of(execution.executedPlan(), made)) {
-      SqlCleanup cleanup = wanted.apply(shuffleId);
+      SqlCleanup cleanup = known.wanted(shuffleId);
       if (cleanup == SqlCleanup.ALL && !readLater || cleanup == SqlCleanup.UNREFERENCED && ownPlan) {
         removal.remove(shuffleId, lastTaskId);
       }

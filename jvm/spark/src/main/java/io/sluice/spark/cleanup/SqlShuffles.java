@@ -21,6 +21,11 @@ public final class SqlShuffles {
     }
   }
 
+  /** Whether no shuffle is noted that anybody wants removed. */
+  boolean isEmpty() {
+    return byId.isEmpty() && byExecution.isEmpty();
+  }
+
   /** The shuffles that were noted during an execution; called once, when it has ended. */
   public Set<Integer> endExecution(long executionId) {
     Set<Integer> made = byExecution.remove(executionId);

@@ -1,6 +1,7 @@
 package io.sluice.spark.concurrent;
 
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -11,7 +12,7 @@ import org.slf4j.LoggerFactory;
 public final class Poll implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Poll.class);
 
-  private final long periodMillis;
+  private final LongSupplier periodMillis;
   private final Exchange exchange;
   private final String failure;
   private final Thread thread;
@@ -25,7 +26,7 @@ public final class Poll implements AutoCloseable {
     void run() throws Exception;
   }
 
-  private Poll(String name, long periodMillis, Exchange exchange, String failure) {
+  private Poll(String name, LongSupplier periodMillis, Exchange exchange, String failure) {
     this.periodMillis = periodMillis;
     this.exchange = exchange;
     this.failure = failure;
@@ -37,9 +38,10 @@ public final class Poll implements AutoCloseable {
    * Starts it.
    *
    * @param name of the thread
+   * @param periodMillis asked for the pause before each
    * @param failure what it means that {@code exchange} fails, for the log
    */
-  public static Poll start(String name, long periodMillis, Exchange exchange, String failure) {
+  public static Poll start(String name, LongSupplier periodMillis, Exchange exchange, String failure) {
     Poll poll = new Poll(name, periodMillis, exchange, failure);
     poll.thread.start();
     return poll;
@@ -48,7 +50,7 @@ public final class Poll implements AutoCloseable {
   private void run() {
     try {
       while (!closed) {
-        TimeUnit.MILLISECONDS.sleep(periodMillis);
+        TimeUnit.MILLISECONDS.sleep(periodMillis.getAsLong());
         runOnce();
       }
     } catch (InterruptedException e) {
@@ -63,7 +65,7 @@ public final class Poll implements AutoCloseable {
       throw e;
     } catch (Exception | LinkageError e) {
       if (!warned && !closed) {
-        LOG.warn("{} (said once; tried again every {} ms)", failure, periodMillis, e);
+        LOG.warn("{} (said once; tried again every {} ms)", failure, periodMillis.getAsLong(), e);
         warned = true;
       }
     }

@@ -17,8 +17,8 @@ import scala.Tuple2;
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
  * @param guessOrder whether the order of an RDD's keys may be guessed where the job's comparator then proves it
  * @param sqlExchange the application's default of {@code spark.sluice.sql.exchange}; a session may differ
- * @param sqlCleanup the application's default of {@code spark.sluice.sql.cleanup}; a session may differ unless it is
- * OFF
+ * @param sqlCleanup the application's default of {@code spark.sluice.sql.cleanup}; a session may differ where it is
+ *     {@link SqlCleanup#isPossible possible}
  * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
  * @param gpu whether and how map output is encoded on a GPU
  * @param nativeLibrary path of the library, or empty for the jar's
@@ -88,10 +88,9 @@ public record Settings(
         ui(conf));
   }
 
-  /** With the old fetch protocol a map output that is computed again has the old one's map id. */
   private static SqlCleanup sqlCleanup(SparkConf conf) {
     SqlCleanup wanted = value(conf, SluiceSettings.SQL_CLEANUP);
-    return conf.getBoolean("spark.shuffle.useOldFetchProtocol", false) ? SqlCleanup.OFF : wanted;
+    return SqlCleanup.isPossible(conf) ? wanted : SqlCleanup.OFF;
   }
 
   private static WriterSettings writer(SparkConf conf, Cores cores) {

@@ -65,8 +65,9 @@ public final class SluiceSettings {
           + "toLocalIterator and checkpoints, as Spark 4.1 does with "
           + "spark.sql.classic.shuffleDependency.fileCleanup.enabled: an action that runs the same Dataset again "
           + "computes its shuffles again. Shuffles that cached tables or RDDs made are never removed so. A session can "
-          + "change it for the executions that it starts from then on, but only if it was not off when the application "
-          + "started. It needs spark.plugins, and has no effect with spark.shuffle.useOldFetchProtocol.");
+          + "change it for the executions that it starts from then on; where the application started with off, "
+          + "executors learn of the first removal within ten seconds. It needs spark.plugins, and has no effect with "
+          + "spark.shuffle.useOldFetchProtocol.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
       "A preset of spark.sluice.codec, spark.sluice.store and spark.sluice.transport; each of these that is set itself "

@@ -1,5 +1,7 @@
 package io.sluice.spark.conf;
 
+import org.apache.spark.SparkConf;
+
 /**
  * Which shuffles are removed when the SQL execution that made them ends: the values of
  * {@code spark.sluice.sql.cleanup}.
@@ -10,5 +12,13 @@ public enum SqlCleanup {
   /** Those of plans that Spark made for one action, so that no other action can run them. */
   UNREFERENCED,
   /** Those of all plans: an action that runs a plan again computes its shuffles again. */
-  ALL
+  ALL;
+
+  /**
+   * Whether the application can remove shuffles before Spark's cleaner does. Not with the old fetch protocol, where a
+   * map output that is computed again has the old one's map id, and a late removal would take it.
+   */
+  public static boolean isPossible(SparkConf conf) {
+    return !conf.getBoolean("spark.shuffle.useOldFetchProtocol", false);
+  }
 }

@@ -142,6 +142,9 @@ public enum Counter {
   TRANSPORT_UNAVAILABLE("transport.unavailable", Unit.COUNT,
       "executors that are set to read one-sidedly but cannot use UCX or the native library; blocks are fetched by "
           + "Spark's block transfer"),
+  TRANSPORT_WITHOUT_RDMA("transport.withoutRdma", Unit.COUNT,
+      "executors that are set to spark.sluice.mode=RDMA and read other hosts over TCP, because there is no RDMA device "
+          + "that UCX uses"),
   TRANSPORT_PUBLISHED("transport.published", Unit.COUNT, "map outputs that other executors can read one-sidedly"),
   TRANSPORT_PUBLISH_FAILURES("transport.publishFailures", Unit.COUNT,
       "map outputs that could not be published for one-sided reads; their blocks are fetched by Spark's block "

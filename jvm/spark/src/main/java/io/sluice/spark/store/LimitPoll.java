@@ -22,7 +22,7 @@ public final class LimitPoll implements AutoCloseable {
   private LimitPoll(Driver driver, LongPredicate change, long periodMillis) {
     this.driver = driver;
     this.change = change;
-    this.poll = Poll.start("sluice-cache-limit", periodMillis, this::exchange,
+    this.poll = Poll.start("sluice-cache-limit", () -> periodMillis, this::exchange,
         "The limit of map output in memory stays as it is on this executor: the driver could not be asked");
   }
 

@@ -60,6 +60,11 @@ final class NativeBlockTransport implements BlockTransport {
     return NativeTransport.describe(handle);
   }
 
+  /** As {@link NativeTransport#means}. */
+  String means() {
+    return NativeTransport.means(handle);
+  }
+
   @Override
   public byte[] address() {
     return NativeTransport.address(handle);

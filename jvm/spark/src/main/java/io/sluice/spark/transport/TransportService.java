@@ -3,6 +3,7 @@ package io.sluice.spark.transport;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.nativebridge.TransportStatistics;
+import io.sluice.spark.conf.Mode;
 import io.sluice.spark.conf.Transport;
 import io.sluice.spark.conf.TransportSettings;
 import io.sluice.spark.metrics.Counter;
@@ -72,17 +73,27 @@ public final class TransportService implements AutoCloseable {
   }
 
   /**
-   * Opens UCX as the settings say; empty, with a line in the log, when it cannot be opened here.
+   * Opens UCX as the settings say; empty, with a line in the log, when it cannot be opened here. Where the mode asks
+   * for RDMA and UCX uses none, a warning says so.
    *
+   * @param mode the application's, for that warning
    * @param secret the secret that peers must prove to know; empty: none
    * @param receiveLimitBytes how much may have been received and not been released
    * @param directories where map outputs will be
    */
-  public static Optional<TransportService> open(
-      TransportSettings settings, byte[] secret, long receiveLimitBytes, Counters counters, String... directories) {
+  public static Optional<TransportService> open(TransportSettings settings, Mode mode, byte[] secret,
+      long receiveLimitBytes, Counters counters, String... directories) {
     try {
       NativeBlockTransport transport = NativeBlockTransport.open(settings, secret, receiveLimitBytes, directories);
-      LOG.info("Blocks are read one-sidedly: {}", transport.describe());
+      NetworkUse network = NetworkUse.of(transport.means());
+      LOG.info("Blocks are read one-sidedly by {}; those of other hosts over {}", transport.describe(),
+          network.describe());
+      if (mode == Mode.RDMA) {
+        network.missingRdma("spark.sluice.mode=RDMA").ifPresent(warning -> {
+          counters.increment(Counter.TRANSPORT_WITHOUT_RDMA);
+          LOG.warn(warning);
+        });
+      }
       return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(),
           settings.earlyStart() ? settings.maxConnections() / 2 : 0, System::nanoTime,
           () -> ThreadLocalRandom.current().nextDouble()));

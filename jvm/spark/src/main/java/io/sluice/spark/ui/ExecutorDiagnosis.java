@@ -30,6 +30,8 @@ final class ExecutorDiagnosis {
     withoutNativeLibrary();
     unavailable(Counter.TRANSPORT_UNAVAILABLE, "One-sided reads are not possible",
         "UCX or the native library cannot be used there, and Spark's block transfer brings the blocks");
+    unavailable(Counter.TRANSPORT_WITHOUT_RDMA, "RDMA is not used",
+        "UCX uses no RDMA device there, and blocks of other hosts are read over TCP");
     unavailable(Counter.CACHE_UNAVAILABLE, "Map outputs cannot be kept in memory", "they are files there");
     unavailable(Counter.GPU_UNAVAILABLE, "Map output cannot be encoded on a GPU", "the CPU encodes it there");
     unavailable(Counter.GPU_LOST, "The GPU has failed and is not used any more", "the CPU encodes map output there");

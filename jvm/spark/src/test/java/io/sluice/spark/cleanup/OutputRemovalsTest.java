@@ -2,10 +2,12 @@ package io.sluice.spark.cleanup;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.Await;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,7 +50,7 @@ class OutputRemovalsTest {
         throw new IllegalStateException("the driver is busy");
       }
       return removals.since(((RemovalRequest) message).from());
-    }, (shuffleId, lastMapId) -> applied.add(shuffleId + " up to " + lastMapId),
+    }, true, (shuffleId, lastMapId) -> applied.add(shuffleId + " up to " + lastMapId),
         shuffleId -> applied.add(shuffleId + " unmoved"))) {
       Await.until("the first is applied", () -> applied.size() == 1);
       removals.add(6, 60);
@@ -57,5 +59,23 @@ class OutputRemovalsTest {
       Await.until("the others are applied", () -> applied.size() == 4);
     }
     assertEquals(List.of("5 up to 50", "6 up to 60", "7 unmoved", "8 up to -1"), applied);
+  }
+
+  /** Here the first pause is the shorter one, so that the test need not wait for the longer. */
+  @Test
+  void theFirstRemovalChangesThePause() throws InterruptedException {
+    AtomicInteger asked = new AtomicInteger();
+    AtomicInteger applied = new AtomicInteger();
+    try (RemovalPoll poll = RemovalPoll.start(message -> {
+      asked.incrementAndGet();
+      return removals.since(((RemovalRequest) message).from());
+    }, 1, (shuffleId, lastMapId) -> applied.incrementAndGet(), shuffleId -> {})) {
+      Await.until("it asks though nothing is removed", () -> asked.get() >= 50);
+      removals.add(5, 50);
+      Await.until("it has removed it", () -> applied.get() == 1);
+      int before = asked.get();
+      TimeUnit.MILLISECONDS.sleep(300);
+      assertTrue(asked.get() - before < 20, () -> asked.get() - before + " questions in 0.3 s");
+    }
   }
 }

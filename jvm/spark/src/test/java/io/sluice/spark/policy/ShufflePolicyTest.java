@@ -22,11 +22,15 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleWriteProcessor;
+import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.shuffle.sort.BypassMergeSortShuffleHandle;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.delta.perf.DeltaOptimizedWriterExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.xbean.asm9.ClassWriter;
+import org.apache.xbean.asm9.MethodVisitor;
+import org.apache.xbean.asm9.Opcodes;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -153,6 +157,76 @@ class ShufflePolicyTest {
     Ordering<Object> ordering = (a, b) -> 0;
     assertEquals(Optional.of(FallbackReason.KEY_ORDERING),
         fallback(dependency(3, rows.serializer(), Option.apply(ordering), false)));
+  }
+
+  /** Spark's modes of writing: RDMA keeps its format. */
+  @Test
+  void aFormatOfSparksThatIsAskedForIsTheFirstReason() {
+    assertEquals(Optional.of(FallbackReason.CODEC_SPARK), fallback(rows, "spark.sluice.codec", "spark"));
+    assertEquals(Optional.of(FallbackReason.CODEC_SPARK), fallback(rows, "spark.sluice.mode", "RDMA"));
+    assertEquals(Optional.of(FallbackReason.CODEC_SPARK),
+        fallback(rows, "spark.sluice.mode", "RDMA", "spark.io.compression.codec", "lzf"));
+    assertTrue(FallbackReason.CODEC_SPARK.isWanted());
+  }
+
+  /** As on a vendor's Spark, whose serializer has no field of that name. */
+  @Test
+  void aRowSerializerWhoseMetricIsOutOfReachFallsBack() throws ReflectiveOperationException {
+    Serializer other = rowSerializerWithoutFields();
+    assertTrue(RowSerializer.isRowSerializer(other));
+    assertEquals(Optional.of(FallbackReason.DATA_SIZE_METRIC), fallback(dependency(3, other, Option.empty(), false)));
+  }
+
+  private static Serializer rowSerializerWithoutFields() throws ReflectiveOperationException {
+    String name = rows.serializer().getClass().getName();
+    String parent = Serializer.class.getName().replace('.', '/');
+    ClassWriter writer = new ClassWriter(0);
+    writer.visit(Opcodes.V1_8, Opcodes.ACC_PUBLIC, name.replace('.', '/'), null, parent, null);
+    MethodVisitor constructor = writer.visitMethod(Opcodes.ACC_PUBLIC, "<init>", "()V", null, null);
+    constructor.visitVarInsn(Opcodes.ALOAD, 0);
+    constructor.visitMethodInsn(Opcodes.INVOKESPECIAL, parent, "<init>", "()V", false);
+    constructor.visitInsn(Opcodes.RETURN);
+    constructor.visitMaxs(1, 1);
+    constructor.visitEnd();
+    writer.visitEnd();
+    byte[] bytes = writer.toByteArray();
+    ClassLoader loader = new ClassLoader(Serializer.class.getClassLoader()) {
+      @Override
+      protected Class<?> loadClass(String wanted, boolean resolve) throws ClassNotFoundException {
+        return wanted.equals(name) ? defineClass(name, bytes, 0, bytes.length) : super.loadClass(wanted, resolve);
+      }
+    };
+    return (Serializer) loader.loadClass(name).getConstructor().newInstance();
+  }
+
+  @Test
+  void rowChecksumsOfAnUnknownKindFallBack() {
+    assertEquals(Optional.of(FallbackReason.ROW_CHECKSUMS), fallback(withOwnChecksums(rows.serializer())));
+    assertEquals(Optional.of(FallbackReason.ROW_CHECKSUMS), fallback(withOwnChecksums(SparkEnv.get().serializer())));
+  }
+
+  private static ShuffleDependency<Object, ?, ?> withOwnChecksums(Serializer serializer) {
+    @SuppressWarnings("unchecked") RDD<Product2<Object, Object>> records =
+        (RDD<Product2<Object, Object>>) (RDD<?>) rows.rdd();
+    return new ShuffleDependency<>(records, new HashPartitioner(3), serializer, Option.<Ordering<Object>>empty(),
+        Option.<Aggregator<Object, Object, Object>>empty(), false, new ShuffleWriteProcessor(),
+        ClassTag$.MODULE$.apply(Object.class), ClassTag$.MODULE$.apply(Object.class),
+        ClassTag$.MODULE$.apply(Object.class)) {
+      @Override
+      public RowBasedChecksum[] rowBasedChecksums() {
+        return new RowBasedChecksum[] {new OwnChecksum(), new OwnChecksum(), new OwnChecksum()};
+      }
+    };
+  }
+
+  /** A library's. */
+  private static final class OwnChecksum extends RowBasedChecksum {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public long calculateRowChecksum(Object key, Object value) {
+      return 1;
+    }
   }
 
   @Test
