@@ -20,7 +20,8 @@ pub const KIND: u8 = 0x3F;
 pub const KINDS: usize = 11;
 const TAG_OF_OWNER: u8 = 0x80;
 const TAG_OF_READER: u8 = 0x40;
-const VERSION: u64 = 7;
+/// Versions before it have no proof in the first message.
+const FIRST_VERSION_WITH_PROOF: u64 = 6;
 
 fn is_message(data: &[u8]) -> bool {
     let mut input = Bytes(data);
@@ -47,11 +48,11 @@ fn parts(input: &mut Bytes<'_>) -> Option<()> {
         without_last(input, 8 + 32)?;
     }
     match kind {
-        // A version, a number and a nonce; then an address, and in this version a proof.
+        // A version, a number and a nonce; then an address, and a proof.
         1 => {
             let version = input.number(2)?;
             input.take(4 + 16)?;
-            if version == VERSION {
+            if version >= FIRST_VERSION_WITH_PROOF {
                 without_last(input, 32)?;
             }
             input.0 = &[];
@@ -155,9 +156,9 @@ fn put(c: &mut Choices<'_>, message: &mut Vec<u8>, parts: &[usize], rest: usize)
     }
 }
 
-/// Of this version or another, with the proof that only this one has, or once in a while without.
+/// Of this version or another, with a proof or without.
 fn put_hello(c: &mut Choices<'_>, message: &mut Vec<u8>) {
-    let version = c.pick(&[VERSION as u16, VERSION as u16, 5, 0]);
+    let version = c.pick(&[7u16, 7, 8, 6, 5, 0, u16::MAX]);
     message.extend(version.to_le_bytes());
     put(c, message, &[4, 16], 40);
     if c.one_in(2) {

@@ -130,7 +130,11 @@ fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let found = [&[1][..], &one, &range, &[0, 0, 0]].concat();
     let busy = [2, 0, 0];
     vec![
-        ("hello", message(1, &[&6u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address", &[0xCD; 32]])),
+        ("hello", message(1, &[&7u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address", &[0xCD; 32]])),
+        (
+            "hello-of-version-8",
+            message(1, &[&8u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address", &[0xCD; 32]]),
+        ),
         ("hello-of-version-4", message(1, &[&4u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address"])),
         ("challenge", message(2, &[&[1; 16], &[2; 16], &[3; 32]])),
         ("proof", message(3, &[&[4; 32]])),

@@ -112,7 +112,7 @@ impl FrameHeader {
             return Err(CodecError::new(match word(0) {
                 MAGIC => "a frame that is not sealed, where sealed ones are expected".to_owned(),
                 SEALED_MAGIC => "a sealed frame, and there is no key to open it".to_owned(),
-                other => format!("not a Sluice frame: magic is {other:#010x}"),
+                other => other_magic(other),
             }));
         }
         let actual = crc32c::crc32c(&head[..28]);
@@ -176,6 +176,19 @@ impl FrameHeader {
     }
 }
 
+/// What is wrong with a frame whose magic is neither of this build's: "SLF", then the character of the version.
+fn other_magic(magic: u32) -> String {
+    let [name @ .., version] = magic.to_le_bytes();
+    if MAGIC.to_le_bytes().starts_with(&name) {
+        return format!(
+            "a frame of format version '{}', this version of Sluice reads '1' and '2': written by another version of \
+             Sluice? The driver and all executors must have the same jar",
+            version.escape_ascii()
+        );
+    }
+    format!("not a Sluice frame: magic is {magic:#010x}, expected {MAGIC:#010x} or {SEALED_MAGIC:#010x}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,5 +225,25 @@ mod tests {
         for len in 0..HEADER_BYTES {
             assert!(FrameHeader::parse(&sample().to_bytes()[..len]).is_err());
         }
+    }
+
+    #[test]
+    fn frames_of_other_versions_are_named() {
+        let mut other = sample().to_bytes();
+        other[3] = b'3';
+        for parse in [FrameHeader::parse, FrameHeader::parse_sealed] {
+            let error = parse(&other).expect_err("another version").to_string();
+            assert!(
+                error.starts_with("a frame of format version '3', this version of Sluice reads '1' and '2'"),
+                "{error}"
+            );
+            assert!(error.contains("must have the same jar"), "{error}");
+            other[3] = 0xE9;
+            assert!(parse(&other).expect_err("another version").to_string().contains(r"version '\xe9'"));
+            other[3] = b'3';
+        }
+        other[0] = b'X';
+        let error = FrameHeader::parse(&other).expect_err("no frame").to_string();
+        assert_eq!(error, "not a Sluice frame: magic is 0x33464c58, expected 0x31464c53 or 0x32464c53");
     }
 }

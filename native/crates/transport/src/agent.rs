@@ -60,8 +60,8 @@ pub(crate) struct Agent<W: Wire> {
     /// Readers that have greeted and for which no turn could open a connection yet.
     greeters: Greeters,
     refusals: Refusals,
-    /// Whether a greeting with a wrong proof has been logged.
-    wrong_proof_told: bool,
+    /// Whether a greeting that was not proven has been logged.
+    no_proof_told: bool,
 }
 
 /// A turn that takes longer, or that comes later, is a pause of this process.
@@ -113,7 +113,7 @@ impl<W: Wire> Agent<W> {
         let reader = Reader::new(instance, address.clone(), secret, arena, completions, options);
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
-        let (events, arrived, checked, turns, malformed, refusals, wrong_proof_told) = Default::default();
+        let (events, arrived, checked, turns, malformed, refusals, no_proof_told) = Default::default();
         let (news, commands, openings, greeters) = Default::default();
         Ok(Self {
             wire,
@@ -135,7 +135,7 @@ impl<W: Wire> Agent<W> {
             openings,
             greeters,
             refusals,
-            wrong_proof_told,
+            no_proof_told,
         })
     }
 

@@ -5,8 +5,10 @@
 //!                 kind: 0x80 is set where an owner's tag ends the message, 0x40 where a reader's does
 //!                 tag: number u64 · HMAC of all before it 32, as tags.rs says
 //! HELLO           version u16 · number u32 · nonce 16 · address … · proof 32
-//!                 reader → owner: the first message of a connection; no tag. Older versions have no proof. The nonce
-//!                 begins with the number of the reader's greeting, u64
+//!                 reader → owner: the first message of a connection; no tag. The nonce begins with the number of the
+//!                 reader's greeting, u64. All versions from 6 on have this form, the proof over the same bytes, and
+//!                 TURNED_AWAY as it is here, so that an owner can check the greeting of another version and tell the
+//!                 reader; older ones have no proof
 //! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32   no tag
 //! PROOF           proof 32                              reader → owner; no tag
 //! SAMPLE          address u64 · content 64 · key …
@@ -35,6 +37,8 @@ use crate::proof::Role;
 
 /// What this agent speaks; both sides must speak the same.
 pub(crate) const VERSION: u16 = 7;
+/// The first version whose HELLO has a proof.
+const FIRST_VERSION_WITH_PROOF: u16 = 6;
 pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 pub(crate) const SAMPLE_BYTES: usize = 64;
@@ -104,7 +108,7 @@ pub(crate) type Found = Result<Vec<Range>, Missing>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// `proof` is `None` where the version is another.
+    /// `proof` is `None` where the version is before 6.
     Hello {
         version: u16,
         number: u32,
@@ -330,7 +334,8 @@ impl Body {
         Ok(match kind {
             1 => {
                 let (version, number, nonce) = (input.u16()?, input.u32()?, input.array()?);
-                let proof = if version == VERSION { Some(input.last()?) } else { None };
+                let has_proof = version >= FIRST_VERSION_WITH_PROOF;
+                let proof = if has_proof { Some(input.last()?) } else { None };
                 Self::Hello { version, number, nonce, address: input.rest().to_vec(), proof }
             }
             2 => Self::Challenge { reader_nonce: input.array()?, nonce: input.array()?, proof: input.array()? },

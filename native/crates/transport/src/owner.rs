@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::answers::{Question, QuestionNumber};
 use crate::locator::Locator;
-use crate::message::{Block, Body, InstanceId, Nonce, Proof, VERSION};
+use crate::message::{Block, Body, InstanceId, Nonce, Proof};
 use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, random_nonce};
 use crate::regions::RegionNumber;
 use crate::sample::Sample;
@@ -76,18 +76,19 @@ impl Owner {
         session.is_some_and(|session| !session.questions.is_empty() || !session.pins.is_empty())
     }
 
-    /// Whether a reader's first message, of this version, comes from a process that knows the secret. It may have been
-    /// recorded and sent again.
+    /// Whether a reader's first message, of whatever version, comes from a process that knows the secret. It may have
+    /// been recorded and sent again.
     pub(crate) fn knows_secret(
         &self,
         reader: InstanceId,
+        version: u16,
         number: u32,
         nonce: Nonce,
         reader_address: &[u8],
         proof: &Proof,
     ) -> bool {
         let owner = self.instance;
-        self.secret.verify_greeting(&Greeting { owner, reader, version: VERSION, number, nonce, reader_address }, proof)
+        self.secret.verify_greeting(&Greeting { owner, reader, version, number, nonce, reader_address }, proof)
     }
 
     /// A reader's first message. The answer proves that this side knows the secret, and asks the reader to prove that

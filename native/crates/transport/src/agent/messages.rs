@@ -9,7 +9,6 @@ use crate::message::{Body, InstanceId, MAX_MESSAGE_BYTES, Malformed, Message, No
 use crate::owner::Answer;
 use crate::proof::{Unproven, greeting_of};
 use crate::reader::Outgoing;
-use crate::refusals::Refused;
 use crate::statistics::Statistic;
 use crate::tags::Verdict;
 use crate::wire::{Endpoint, Event, Wire};
@@ -239,44 +238,43 @@ impl<W: Wire> Agent<W> {
         self.shared.statistics().add(Statistic::UnprovenMessages, 1);
     }
 
-    /// A reader's first message. Who does not know the secret gets no answer, and no connection is opened for it; of
-    /// those who speak another version a few are told so.
+    /// A reader's first message. Who does not know the secret gets no answer, and no connection is opened for it,
+    /// whatever version it names. Who knows it and speaks another version is told so.
     fn hello(&mut self, reader: InstanceId, hello: Hello<'_>, now: Instant) {
         let Hello { version, number, nonce, address, proof } = hello;
         let instance = split_address(address).map(|(instance, _)| instance);
         if instance != Some(reader) || address.len() > MAX_ADDRESS_BYTES {
             return self.unproven();
         }
-        let Some(proof) = proof else {
-            self.unproven();
-            let why = format!("it speaks version {VERSION} of Sluice's protocol, not {version}");
-            return self.refuse_stranger(reader, number, why, address, now);
-        };
-        if self.owner.knows_secret(reader, number, nonce, address, &proof) {
+        if !proof.is_some_and(|proof| self.owner.knows_secret(reader, version, number, nonce, address, &proof)) {
+            return self.no_proof(reader, version);
+        }
+        if !self.links.hear_greeting(reader, greeting_of(nonce)) {
+            return self.greeted_again(reader, nonce);
+        }
+        if version == VERSION {
             self.greeted(reader, number, nonce, address, now);
         } else {
-            self.wrong_proof(reader);
+            let why = format!("it speaks version {VERSION} of Sluice's protocol, not {version}");
+            self.refuse(reader, number, nonce, why, address, now);
         }
     }
 
-    /// Counted, and logged once.
-    fn wrong_proof(&mut self, reader: InstanceId) {
+    /// A greeting without a proof, or with a wrong one: counted, and logged once.
+    fn no_proof(&mut self, reader: InstanceId, version: u16) {
         self.unproven();
-        if !std::mem::replace(&mut self.wrong_proof_told, true) {
+        if !std::mem::replace(&mut self.no_proof_told, true) {
             eprintln!(
-                "sluice-transport: a greeting in the name of {:#018x} was proven with another secret than this \
-                 application's, and was dropped. Another application, or something that is not Sluice, sends to this \
-                 port; further ones are only counted",
+                "sluice-transport: a greeting in the name of {:#018x}, of version {version} of Sluice's protocol (this \
+                 process speaks {VERSION}), was not proven with this application's secret and was dropped. Another \
+                 application, or something that is not Sluice, sends to this port; further ones are only counted",
                 reader.0
             );
         }
     }
 
-    /// A greeting that is proven.
+    /// A greeting of this version that is proven, and later than all before it.
     fn greeted(&mut self, reader: InstanceId, number: u32, nonce: Nonce, address: &[u8], now: Instant) {
-        if !self.links.hear_greeting(reader, greeting_of(nonce)) {
-            return self.greeted_again(reader, nonce);
-        }
         self.links.hear(reader, number);
         let greeter = Greeter { reader, number, nonce, address: address.to_vec() };
         let left = if self.greeters.waits(reader) { Some(greeter) } else { self.admit(greeter, now) };
@@ -338,21 +336,14 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// Refuses who may be somebody else than the process that it names: if that one is connected, it gets no message.
-    fn refuse_stranger(&mut self, named: InstanceId, number: u32, why: String, address: &[u8], now: Instant) {
-        let Some((_, wire_address)) = split_address(address).filter(|_| self.links.get(named).is_none()) else {
-            return;
-        };
-        let link = self.refusals.open(&mut self.wire, &mut self.openings, Refused::Stranger, wire_address, now);
-        if let Some(link) = link {
-            self.send(named, link.endpoint, Body::Refused { number: link.number, refused: number, why });
-        }
-    }
-
-    /// Tells a reader to which there is no connection that there will be none.
+    /// Tells a reader whose greeting was proven that there will be no session: over the connection to it, if this
+    /// process has opened one, or one that is opened for this.
     fn refuse(&mut self, reader: InstanceId, number: u32, nonce: Nonce, why: String, address: &[u8], now: Instant) {
         let Some((_, wire_address)) = split_address(address) else { return };
-        let link = self.refusals.open(&mut self.wire, &mut self.openings, Refused::Proven, wire_address, now);
+        let link = match self.links.get(reader).filter(|link| link.number >= number) {
+            None => self.refusals.open(&mut self.wire, &mut self.openings, wire_address, now),
+            open => open,
+        };
         if let Some(link) = link {
             let refusal = self.owner.turn_away(reader, nonce, link.number, number, why);
             self.send(reader, link.endpoint, refusal);

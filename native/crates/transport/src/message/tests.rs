@@ -19,7 +19,7 @@ fn body() -> impl Strategy<Value = Body> {
     let key = (any::<u64>(), vec(any::<u8>(), 0..200)).prop_map(|(region, bytes)| Key { region, bytes });
     prop_oneof![
         (
-            prop_oneof![Just(VERSION), 0..VERSION],
+            prop_oneof![Just(VERSION), 0..VERSION, any::<u16>()],
             any::<u32>(),
             any::<Nonce>(),
             vec(any::<u8>(), 0..300),
@@ -30,7 +30,7 @@ fn body() -> impl Strategy<Value = Body> {
                 number,
                 nonce,
                 address,
-                proof: (version == VERSION).then_some(proof),
+                proof: (version >= FIRST_VERSION_WITH_PROOF).then_some(proof),
             }),
         (any::<Nonce>(), any::<Nonce>(), any::<Proof>()).prop_map(|(reader_nonce, nonce, proof)| Body::Challenge {
             reader_nonce,

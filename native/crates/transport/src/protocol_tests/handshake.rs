@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::world::{Reads, STEP, World, block, bytes_of, failure_of};
 use crate::completions::Failure;
 use crate::message::{Body, InstanceId, Message, Tag, VERSION};
-use crate::proof::{Greeting, Role, Secret};
-use crate::refusals::MAX_STRANGERS;
+use crate::proof::{Greeting, Refusal, Role, Secret};
 use crate::statistics::Statistic;
 use crate::wire::{Event, Wire};
 
@@ -116,25 +115,75 @@ fn instance(world: &World, process: usize) -> InstanceId {
     InstanceId(u64::from_le_bytes(address[..8].try_into().expect("8 bytes")))
 }
 
-/// The bytes of a HELLO and a REFUSED of version 5, as Sluice wrote them before HELLO had a proof.
+/// A greeting of a version, in the name of `reader` from `address`, with a proof under `secret` where it has one.
+fn greeting_of_version(world: &World, version: u16, reader: InstanceId, address: &[u8], secret: &str) -> Vec<u8> {
+    let (owner, number, nonce) = (instance(world, 0), 1, [1; 16]);
+    let address = [&reader.0.to_le_bytes()[..], address].concat();
+    let greeting = Greeting { owner, reader, version, number, nonce, reader_address: &address };
+    let proof = (version >= 6).then(|| Secret::new(secret.as_bytes()).prove_greeting(&greeting));
+    Message::of(reader, Body::Hello { version, number, nonce, address, proof }).encode()
+}
+
+/// Later versions, and the one before this, are told which version is here, once for each greeting.
 #[test]
-fn greetings_and_refusals_of_version_5_say_so() {
+fn readers_of_other_versions_that_know_the_secret_are_told() {
+    for (secret, version) in [("s", 6), ("s", 8), ("s", u16::MAX), ("", 8)] {
+        let mut world = World::new(Reads::Loopback, 42, &[secret]);
+        world.publish(0, 1, &[100]);
+        let (mut wire, reader) = (world.bare_wire(), InstanceId(99));
+        let link = wire.open(&world.processes[0].agent.address()[8..]).expect("there");
+        let hello = greeting_of_version(&world, version, reader, wire.address(), secret);
+        wire.send(link.endpoint, hello.clone());
+        world.run(3);
+        let mut heard = Vec::new();
+        wire.progress(&mut heard);
+        let [Event::Message(refusal)] = &heard[..] else { panic!("{heard:?}") };
+        let refusal = Message::decode(refusal).expect("well-formed");
+        let Body::TurnedAway { number, refused, reader_nonce, proof, why } = refusal.body else {
+            panic!("{refusal:?}")
+        };
+        assert_eq!(why, format!("it speaks version 7 of Sluice's protocol, not {version}"));
+        assert_eq!((refusal.sender, refused, reader_nonce), (instance(&world, 0), 1, [1; 16]));
+        let about = Refusal { owner: refusal.sender, reader, reader_nonce, number, refused, why: &why };
+        assert!(Secret::new(secret.as_bytes()).verify_refusal(&about, &proof), "nobody else could have sent it");
+        assert_eq!(world.statistic(0, Statistic::UnprovenMessages), 0);
+
+        // Recorded and sent again.
+        wire.send(link.endpoint, hello);
+        world.run(3);
+        heard.clear();
+        wire.progress(&mut heard);
+        assert_eq!(heard, []);
+        assert_eq!(world.statistic(0, Statistic::UnprovenMessages), 1);
+        assert_eq!(world.network.regions(), 0);
+        world.run(2000);
+        assert_eq!(world.network.connections(), 0, "the one for the refusal is closed, and it was the reader's");
+    }
+}
+
+/// Two processes of different versions greet each other at once: the connection that this one has opened is enough.
+#[test]
+fn a_reader_of_another_version_that_is_greeted_itself_is_told_over_the_same_connection() {
+    let mut world = World::new(Reads::Loopback, 47, &["s", "s"]);
+    world.network.silence(&world.node(1), true);
+    world.connect(0, 1);
+    world.run(3);
+    let mut wire = world.bare_wire();
+    let link = wire.open(&world.processes[0].agent.address()[8..]).expect("there");
+    let (reader, address) = (instance(&world, 1), world.processes[1].agent.address()[8..].to_vec());
+    wire.send(link.endpoint, greeting_of_version(&world, 8, reader, &address, "s"));
+    world.network.take_calls(&world.node(0));
+    world.run(3);
+    assert_eq!(world.network.take_calls(&world.node(0)), 4, "three looks and one message: nothing is opened");
+    assert_eq!(world.statistic(0, Statistic::Connections), 1);
+}
+
+/// The bytes of a REFUSED of version 5, before such messages had a proof.
+#[test]
+fn a_refusal_of_version_5_is_understood() {
     let mut world = World::new(Reads::Loopback, 42, &["s", "s"]);
     let mut wire = world.bare_wire();
     let link = wire.open(&world.processes[0].agent.address()[8..]).expect("there");
-    let hello =
-        [&[1, 99, 0, 0, 0, 0, 0, 0, 0, 5, 0, 1, 0, 0, 0][..], &[0xAB; 16], &[99, 0, 0, 0, 0, 0, 0, 0], wire.address()];
-    wire.send(link.endpoint, hello.concat());
-    world.run(3);
-    let mut heard = Vec::new();
-    wire.progress(&mut heard);
-    let id = instance(&world, 0).0.to_le_bytes();
-    let why = b"it speaks version 7 of Sluice's protocol, not 5";
-    let refused = [&[7][..], &id, &[1, 0, 0, 0, 1, 0, 0, 0], why].concat();
-    assert_eq!(heard, [Event::Message(refused)]);
-    assert_eq!(world.statistic(0, Statistic::UnprovenMessages), 1);
-
-    // Process 1 is another version: it does not understand HELLO, and refuses.
     world.network.silence(&world.node(1), true);
     world.connect(0, 1);
     world.run(3);
@@ -146,40 +195,36 @@ fn greetings_and_refusals_of_version_5_say_so() {
     assert_eq!(world.error(0, 1), "it refuses: it speaks version 5 of Sluice's protocol, not 6");
 }
 
-/// Strangers choose the address that a refusal goes to: few are opened, whether they are there or not.
+/// No address of a greeting that is not proven is opened, whatever version it names and whether somebody is there.
 #[test]
-fn greetings_of_other_versions_open_few_connections() {
+fn greetings_that_are_not_proven_open_no_connection_in_any_version() {
     let mut world = World::new(Reads::Loopback, 43, &["s"]);
     let mut wire = world.bare_wire();
     let link = wire.open(&world.processes[0].agent.address()[8..]).expect("there");
     let node = world.node(0);
-    let before_node = wire.address()[..wire.address().len() - 8].to_vec();
-    let address_of = |node: u64| [&before_node[..], &node.to_le_bytes()].concat();
-    let mut calls = |world: &mut World, addresses: &mut dyn Iterator<Item = Vec<u8>>| {
-        let sender = InstanceId(99);
-        for address in addresses {
-            let address = [&sender.0.to_le_bytes()[..], &address].concat();
-            let hello = Body::Hello { version: 5, number: 1, nonce: [1; 16], address, proof: None };
-            wire.send(link.endpoint, Message::of(sender, hello).encode());
+    let addresses = [wire.address().to_vec(), vec![], vec![0xFF; 100], vec![1; 8000], vec![2; 100_000]];
+    let mut sent = 0;
+    for version in [0, 1, 5, 6, 7, 8, u16::MAX] {
+        for address in &addresses {
+            let hello = greeting_of_version(&world, version, InstanceId(99), address, "another secret");
+            wire.send(link.endpoint, hello);
+            sent += 1;
         }
-        world.network.take_calls(&node);
-        let (mut turns, mut looks) = (0, 0);
-        while turns < 3 || world.processes[0].shared.queued() > 0 {
-            // A turn that has not taken up everything before does not look for more.
-            looks += usize::from(world.processes[0].shared.queued() == 0);
-            world.step(STEP);
-            turns += 1;
-        }
-        world.network.take_calls(&node) - looks
-    };
-    assert_eq!(calls(&mut world, &mut (0..100).map(|i| vec![i; 100_000])), 0, "too long to be opened");
-    let mut changing = (1000..3000u64).map(address_of);
-    assert_eq!(calls(&mut world, &mut changing), MAX_STRANGERS);
-    world.run(3000);
-    let mut changing = (3000..5000u64).map(address_of);
-    assert_eq!(calls(&mut world, &mut changing), 0, "no more in this process's life");
-    assert_eq!(world.statistic(0, Statistic::UnprovenMessages), 4100);
+    }
+    world.network.take_calls(&node);
+    let (mut turns, mut looks) = (0, 0);
+    while turns < 3 || world.processes[0].shared.queued() > 0 {
+        // A turn that has not taken up everything before does not look for more.
+        looks += usize::from(world.processes[0].shared.queued() == 0);
+        world.step(STEP);
+        turns += 1;
+    }
+    assert_eq!(world.network.take_calls(&node), looks);
+    assert_eq!(world.statistic(0, Statistic::UnprovenMessages), sent);
     assert_eq!(world.network.connections(), 1);
+    let mut heard = Vec::new();
+    wire.progress(&mut heard);
+    assert_eq!(heard, []);
 }
 
 /// While this process waits for an owner's answer, somebody refuses in the owner's name.
