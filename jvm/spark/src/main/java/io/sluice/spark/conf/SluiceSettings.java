@@ -100,16 +100,17 @@ public final class SluiceSettings {
   public static final Setting<Transport> TRANSPORT = Setting.choice(
       "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,
       "How blocks are fetched from other executors. netty: by Spark's block transfer. ucx: by one-sided reads, from "
-          + "the other executor's map outputs directly into this executor's memory, over RDMA or TCP, and within one "
-          + "machine by a system call (process_vm_readv) where the kernel permits it; where UCX cannot be opened, a "
-          + "warning gives the reason and blocks are fetched by netty. auto is ucx without that warning. A block that "
-          + "cannot be read one-sidedly is always fetched by netty. ucx and auto need spark.plugins, through which "
-          + "executors learn each other's addresses. Blocks that are read one-sidedly take about "
-          + "spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three times "
-          + "that (spark.sluice.transport.maxReceiveBytes); Spark's block transfer would take as much of Netty's "
-          + "memory. Blocks that do not fit within this limit wait for memory, shared fairly among the executors that "
-          + "are read; a block that has waited for a tenth of spark.sluice.transport.timeout, or while nothing came free for 20 ms, or that would take more "
-          + "than a 64th of the limit and does not fit, is fetched by netty.");
+          + "the other executor's map outputs directly into this executor's memory, over RDMA or TCP, and within "
+          + "one machine by a system call (process_vm_readv) where the kernel permits it; where UCX cannot be "
+          + "opened, a warning gives the reason and blocks are fetched by netty. auto is ucx without that warning. "
+          + "A block that cannot be read one-sidedly is always fetched by netty. ucx and auto need spark.plugins, "
+          + "through which executors learn each other's addresses. Blocks that are read one-sidedly take about "
+          + "spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three "
+          + "times that (spark.sluice.transport.maxReceiveBytes); Spark's block transfer would take as much of "
+          + "Netty's memory. Blocks that do not fit within this limit wait for memory, shared fairly among the "
+          + "executors that are read; a block that has waited for a tenth of spark.sluice.transport.timeout, or "
+          + "while nothing came free for 20 ms, or that would take more than a 64th of the limit and does not fit, "
+          + "is fetched by netty.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",
@@ -135,9 +136,9 @@ public final class SluiceSettings {
   public static final Setting<Boolean> TRANSPORT_EARLY_START = Setting.flag(
       "spark.sluice.transport.earlyStart", false, false,
       "Whether an executor connects to other executors as soon as it learns of them, some at a time and to no more "
-          + "than half of spark.sluice.transport.maxConnections, so that the first fetch from each need not wait for "
-          + "its connection (some milliseconds, more over slow networks). In an application of n executors this makes n "
-          + "times n connections. With false an executor is connected when its blocks are first wanted.");
+          + "than half of spark.sluice.transport.maxConnections, so that the first fetch from each need not wait "
+          + "for its connection (some milliseconds, more over slow networks). In an application of n executors this "
+          + "makes n times n connections. With false an executor is connected when its blocks are first wanted.");
 
   public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
       "spark.sluice.transport.maxConnections", "1024", 1, 65_536,
