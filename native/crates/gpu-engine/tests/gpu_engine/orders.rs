@@ -5,7 +5,6 @@ use crate::decode::decoded;
 use crate::setting::{MODULE, ORDERS, Order, Setting, compile, long};
 use crate::tables::{FAST, table};
 use sluice_codec::{FrameHeader, HEADER_BYTES};
-use sluice_cuda_sim::long_tests;
 use sluice_gpu_engine::{Declined, sort_pairs};
 use sluice_testkit::xorshift;
 use std::path::PathBuf;
@@ -71,34 +70,6 @@ fn in_every_order() {
     setting.finish();
 }
 
-/// The same for AddressSanitizer, whose library has to be in the process from its start: this test's own program with
-/// the kernels that it has changed. Memory of the device is the simulator's, so that this is about shared memory and
-/// stacks.
-#[test]
-fn without_memory_errors() {
-    if !long_tests() {
-        return;
-    }
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let Ok(named) = Command::new(compiler).arg("-print-file-name=libasan.so").output() else { return };
-    let library = PathBuf::from(String::from_utf8(named.stdout).unwrap().trim());
-    let Some(module) = library.is_absolute().then(|| compile("address", &["-g", "-fsanitize=address"])).flatten()
-    else {
-        eprintln!("skipped: the C++ compiler has no AddressSanitizer's library");
-        return;
-    };
-    let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["orders::on_this_machine", "--exact"])
-        .env(MODULE, module)
-        .env("LD_PRELOAD", library)
-        .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0:handle_segv=0")
-        .env_remove("SLUICE_TEST_GPU")
-        .output()
-        .unwrap();
-    let said = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
-    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
-}
-
 /// Long ones, which `./sluice test` leaves to `--all`.
 mod in_all {
     use super::*;
@@ -110,5 +81,30 @@ mod in_all {
         let setting = Setting::with_module(&module, 1 << 30);
         work(&setting);
         setting.finish();
+    }
+
+    /// The same for AddressSanitizer, whose library has to be in the process from its start: this test's own program
+    /// with the kernels that it has changed. Memory of the device is the simulator's, so that this is about shared
+    /// memory and stacks.
+    #[test]
+    fn without_memory_errors() {
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let Ok(named) = Command::new(compiler).arg("-print-file-name=libasan.so").output() else { return };
+        let library = PathBuf::from(String::from_utf8(named.stdout).unwrap().trim());
+        let Some(module) = library.is_absolute().then(|| compile("address", &["-g", "-fsanitize=address"])).flatten()
+        else {
+            eprintln!("skipped: the C++ compiler has no AddressSanitizer's library");
+            return;
+        };
+        let ran = Command::new(std::env::current_exe().unwrap())
+            .args(["orders::on_this_machine", "--exact"])
+            .env(MODULE, module)
+            .env("LD_PRELOAD", library)
+            .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0:handle_segv=0")
+            .env_remove("SLUICE_TEST_GPU")
+            .output()
+            .unwrap();
+        let said = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+        assert!(ran.status.success() && said.contains("1 passed"), "{said}");
     }
 }

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -57,15 +58,17 @@ class SparkIoEncryptionTest {
         .set("spark.io.encryption.enabled", "true").set("spark.shuffle.compress", "false");
   }
 
-  private static void assertRecordsAreSorted(SparkApplication application) {
+  /** @return the sorted records: as long as somebody has them, Spark's cleaner leaves the files of their shuffle */
+  private static JavaPairRDD<Integer, String> assertRecordsAreSorted(SparkApplication application) {
     List<Tuple2<Integer, String>> pairs = new ArrayList<>();
     for (int i = 0; i < NUMBERS; i++) {
       pairs.add(new Tuple2<>(i * SCATTER % NUMBERS, MARKER + i));
     }
-    List<Tuple2<Integer, String>> sorted =
-        application.context().parallelizePairs(pairs, 4).sortByKey(true, 3).collect();
+    JavaPairRDD<Integer, String> sorted = application.context().parallelizePairs(pairs, 4).sortByKey(true, 3);
+    List<Tuple2<Integer, String>> records = sorted.collect();
     pairs.sort((a, b) -> Integer.compare(a._1(), b._1()));
-    assertEquals(pairs, sorted);
+    assertEquals(pairs, records);
+    return sorted;
   }
 
   private static void assertNoRowIsInAFile(SparkApplication application) throws IOException {
@@ -89,9 +92,10 @@ class SparkIoEncryptionTest {
       Damage.BYTE_IN_THE_MIDDLE_FLIPPED.inflictBelow(application.localDir());
       assertEquals(expected, Fingerprint.of(rows).unordered());
       assertTrue(application.events().retriedStages() > retriesBefore, "no stage was retried");
-      assertRecordsAreSorted(application);
+      JavaPairRDD<Integer, String> sorted = assertRecordsAreSorted(application);
       assertOnSluicesPath();
       assertNoRowIsInAFile(application);
+      assertEquals(3, sorted.getNumPartitions());
     }
   }
 
@@ -107,13 +111,14 @@ class SparkIoEncryptionTest {
       for (Query query : QUERIES) {
         assertEquals(expected.get(query.name()), query.run(application.session()), query.name());
       }
-      assertRecordsAreSorted(application);
+      JavaPairRDD<Integer, String> sorted = assertRecordsAreSorted(application);
       assertOnSluicesPath();
       if (Engine.writesFrames()) {
         assertTrue(ProcessCounters.ofExecutors(application.context()).get(Counter.READ_REMOTE_BLOCKS) > 0);
       }
       assertEquals(0, application.events().retriedStages());
       assertNoRowIsInAFile(application);
+      assertEquals(3, sorted.getNumPartitions());
       NativeMemory.assertAllReturnedBy(application);
     }
   }

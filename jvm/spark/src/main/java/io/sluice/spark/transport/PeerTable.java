@@ -26,9 +26,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>An executor is connected when its blocks are first wanted, not when it announces itself: that would make n²
  * connections in an application of n executors, and is done only if {@code spark.sluice.transport.earlyStart} asks for
- * it. The first fetch begins the connection and waits for it, which takes
- * milliseconds. The transport closes a connection that has been idle and opens it again for the next fetch; to this
- * table it stays connected.
+ * it. The first fetch begins the connection and waits for it, which takes milliseconds. The transport closes a
+ * connection that has been idle and opens it again for the next fetch; to this table it stays connected.
  *
  * <p>A connection after a failure is a probe: blocks come by Spark's block transfer until it has been proven,
  * because a peer that Spark reaches and the transport does not (a firewall) would cost them the transport's timeout

@@ -67,6 +67,8 @@ class RemoteReadTest {
   private final Counters counters = new Counters();
   private final TaskContextImpl context = TaskContext$.MODULE$.empty();
   private final TempShuffleReadMetrics metrics = context.taskMetrics().createTempShuffleReadMetrics();
+  /** What the shuffle has given: as long as somebody has it, Spark's cleaner leaves the shuffle's files. */
+  private RDD<InternalRow> rows;
   private BlockManagerId elsewhere;
   private int shuffleId;
 
@@ -88,7 +90,7 @@ class RemoteReadTest {
 
   /** Runs a map stage of three tasks. */
   private void writeShuffle() {
-    RDD<InternalRow> rows = spark.session().range(0, ROWS, 1, 3).selectExpr("id", "concat('n', id % 77) as name")
+    rows = spark.session().range(0, ROWS, 1, 3).selectExpr("id", "concat('n', id % 77) as name")
         .repartition(PARTITIONS, functions.col("id")).queryExecution().toRdd();
     assertEquals(ROWS, rows.count());
     shuffleId = shuffleOf(rows).shuffleId();
