@@ -1,4 +1,4 @@
-"""Where a crate's tests are one program (tests/main.rs), every file of tests is a part of it or a program of its own."""
+"""Where the tests of a crate are one program (tests/main.rs), each file is a part of it or a program of its own."""
 
 import pathlib
 import re
