@@ -73,7 +73,7 @@ public final class MigrationReference {
 
       ## The commands
 
-      <!-- tested by TranslateConfJarTest -->
+      <!-- tested by test_pages -->
       ```sh
       export SPARK_HOME=/path/to/spark
       java -jar sluice-<version>.jar conf --from spark-defaults.conf         # the translation, on standard output
@@ -82,7 +82,7 @@ public final class MigrationReference {
 
       With the [Python package](deployment/python.md), which needs PySpark beside it:
 
-      <!-- tested by test_commands -->
+      <!-- tested by test_pages -->
       ```sh
       python -m sluice_spark conf --from FILE
       ```
