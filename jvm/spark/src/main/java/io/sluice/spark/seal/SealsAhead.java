@@ -81,7 +81,7 @@ final class SealsAhead implements AutoCloseable {
     return header.isSealed();
   }
 
-  /** Fails with the first frame or end mark from {@code start} to {@link #offset}, inclusive, whose checksum is wrong. */
+  /** Fails with the first frame or end mark from {@code start} to {@link #offset} whose checksum is wrong. */
   private void failIfDamaged(long start) throws IOException {
     byte[] some = new byte[DAMAGE_BYTES];
     for (long at = start; at <= offset && available(at, FrameHeader.BYTES) > 0;) {

@@ -95,7 +95,7 @@ class SealsAheadTest {
             List.of(good.get(0), block().get(1), good.get(2), good.get(3))));
   }
 
-  /** What does not read ahead accepts the first frame: it learns at the end mark, to which this reader does not come. */
+  /** What does not read ahead accepts the first frame: it would learn at the end mark, which is not reached. */
   @ParameterizedTest(name = "{0}")
   @MethodSource("tamperings")
   void theFirstFrameOfAPartitionThatWasTamperedWithIsRefused(String what, List<byte[]> parts) {
