@@ -91,6 +91,22 @@ class MixedVersionsTest {
     return ids.get(0);
   }
 
+  @Test
+  void anExecutorWithOtherClassesIsRefusedAndTheJobPasses() throws IOException {
+    Path otherClasses = JarCopy.withOtherClasses(folder.resolve("other-classes.jar"));
+    try (LogCapture log = LogCapture.open();
+        SparkApplication application = cluster().start().awaitExecutors(2)) {
+      pointTo(otherClasses);
+      String survivor = killOne(application);
+      awaitRefused(1);
+      assertJobPasses(application);
+      assertEquals(Set.of(survivor), ProcessCounters.byExecutor(application.context()).keySet());
+      List<String> sentences = log.messages(Level.WARN, "is refused: it has Sluice " + JarCopy.VERSION);
+      assertTrue(sentences.size() >= 1 && sentences.get(0).contains(", the driver has Sluice "), sentences::toString);
+      assertEquals(0, application.events().failedTasks());
+    }
+  }
+
   @InAll
   @Test
   void executorsOfOtherVersionsJoinARunningApplication() throws IOException {

@@ -24,7 +24,8 @@ import org.apache.spark.unsafe.Platform;
  *
  * <p>Every length of a header is checked against what remains of the block (where that is known) and against
  * the smallest rows it could describe, before any memory is taken for it. In sealed blocks it checks which frames
- * follow each other, and passes over end marks. Not thread-safe.
+ * follow each other, up to the partition's end mark before its first frame is given out, and passes over end marks. Not
+ * thread-safe.
  */
 public final class FrameReader implements AutoCloseable {
   /** The format's limits. */
@@ -250,7 +251,7 @@ public final class FrameReader implements AutoCloseable {
   }
 
   /** Checks that the frame that was read to {@code address} is one that may come here. */
-  private void noteSeal(long address) throws FrameNotAuthenticException {
+  private void noteSeal(long address) throws IOException {
     if (sealed != null) {
       byte[] seal = new byte[FrameHeader.SEAL_BYTES];
       Platform.copyMemory(null, address + frameBytes() - seal.length, seal, Platform.BYTE_ARRAY_OFFSET, seal.length);
@@ -286,7 +287,13 @@ public final class FrameReader implements AutoCloseable {
       return false;
     }
     buffer.open(input);
-    sealed = sealedBlocks == null ? null : sealedBlocks.open(input.block());
+    if (sealedBlocks != null) {
+      try {
+        sealed = sealedBlocks.open(input);
+      } catch (IOException e) {
+        throw failure(e);
+      }
+    }
     return true;
   }
 
@@ -348,8 +355,12 @@ public final class FrameReader implements AutoCloseable {
 
   private void closeInput() throws IOException {
     BlockInput closed = input;
+    SealedBlock seals = sealed;
     input = null;
-    closed.close();
+    sealed = null;
+    try (closed; seals) {
+      // Both, whatever fails.
+    }
   }
 
   @Override

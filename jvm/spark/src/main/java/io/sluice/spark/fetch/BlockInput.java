@@ -1,5 +1,6 @@
 package io.sluice.spark.fetch;
 
+import io.sluice.spark.seal.PositionedBytes;
 import java.io.IOException;
 
 /** The bytes of one block, from its start, read once. Not thread-safe; the caller that opened it closes it. */
@@ -23,6 +24,13 @@ public interface BlockInput extends AutoCloseable {
    * @return bytes read, at least 1; or -1 at the end of the block
    */
   int read(long address, int maxBytes) throws IOException;
+
+  /**
+   * The block's bytes by position, whatever was read of it; closed before this.
+   *
+   * @return null where they can be read once only
+   */
+  PositionedBytes positioned() throws IOException;
 
   /**
    * The diagnosis of a corrupt block by its writer's checksums; null if there are none, or if the block has been

@@ -1,6 +1,7 @@
 package io.sluice.spark.fetch;
 
 import io.sluice.spark.memory.AddressBuffer;
+import io.sluice.spark.seal.PositionedBytes;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.function.Function;
@@ -52,6 +53,11 @@ final class BufferBlockInput implements BlockInput {
     bytes.copy(consumed, target.at(address, count));
     consumed += count;
     return count;
+  }
+
+  @Override
+  public PositionedBytes positioned() {
+    return bytes::read;
   }
 
   @Override

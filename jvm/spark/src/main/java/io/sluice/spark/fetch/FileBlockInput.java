@@ -1,8 +1,10 @@
 package io.sluice.spark.fetch;
 
 import io.sluice.spark.memory.AddressBuffer;
+import io.sluice.spark.seal.PositionedBytes;
 import java.io.EOFException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.util.function.Supplier;
 
@@ -53,6 +55,19 @@ final class FileBlockInput implements BlockInput {
     }
     consumed += read;
     return read;
+  }
+
+  @Override
+  public PositionedBytes positioned() {
+    return this::readAt;
+  }
+
+  private int readAt(long position, byte[] bytes) throws IOException {
+    ByteBuffer into = ByteBuffer.wrap(bytes, 0, (int) Math.max(0, Math.min(bytes.length, length - position)));
+    while (into.hasRemaining() && file.read(into, start + position + into.position()) > 0) {
+      // Until the buffer is full, or the file ends.
+    }
+    return into.position();
   }
 
   @Override

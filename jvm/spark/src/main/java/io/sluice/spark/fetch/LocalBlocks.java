@@ -73,7 +73,7 @@ public final class LocalBlocks implements BlockInputs {
     }
     staging = staging == null ? new byte[StreamBlockInput.STAGING_BYTES] : staging;
     return new StreamBlockInput(block, data.createInputStream(), data.size(), staging,
-        corruption -> store.diagnose(block));
+        corruption -> store.diagnose(block), () -> new ReopenedStream(data::createInputStream));
   }
 
   /** Opens the file, unless it is the last block's too. */

@@ -3,6 +3,7 @@ package io.sluice.spark.fetch;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.memory.AddressBuffer;
 import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.seal.PositionedBytes;
 import io.sluice.spark.transport.LeasedBuffer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -30,6 +31,7 @@ public final class RemoteBlocks implements BlockInputs {
   private final FetchedBlocks fetched;
   private final TaskContext context;
   private final BlockPlan plan;
+  private final LocalBlockStore store;
   private final ReadCounts counts;
   private final AddressBuffer target = new AddressBuffer();
   private byte[] staging;
@@ -45,10 +47,12 @@ public final class RemoteBlocks implements BlockInputs {
   record FetchedBlocks(Iterator<Tuple2<BlockId, InputStream>> iterator, FetchedStreams streams, ArrivedBlocks arrived,
       boolean allByClient) {}
 
-  RemoteBlocks(FetchedBlocks fetched, TaskContext context, BlockPlan plan, ReadCounts counts) {
+  /** @param store where blocks are looked up that the iterator has opened as files of this host */
+  RemoteBlocks(FetchedBlocks fetched, TaskContext context, BlockPlan plan, LocalBlockStore store, ReadCounts counts) {
     this.fetched = fetched;
     this.context = context;
     this.plan = plan;
+    this.store = store;
     this.counts = counts;
   }
 
@@ -73,14 +77,28 @@ public final class RemoteBlocks implements BlockInputs {
   private BlockInput input(ShuffleBlock block, InputStream stream, ManagedBuffer buffer) throws IOException {
     FetchedStreams streams = fetched.streams();
     FetchedStreams.Probe probe = streams.last();
-    FetchedBytes bytes = buffer == null || streams.checksFrames() ? null : FetchedBytes.of(buffer);
+    long sizeBytes = streams.lastSizeBytes();
+    FetchedBytes bytes =
+        buffer == null || streams.checksFrames() ? null : FetchedBytes.of(buffer, BlockInput.UNKNOWN);
     if (bytes != null) {
       return new BufferBlockInput(
           block, bytes, stream, target, corruption -> probe.diagnoseThrough(stream, corruption));
     }
     staging = staging == null ? new byte[StreamBlockInput.STAGING_BYTES] : staging;
-    return new StreamBlockInput(block, stream, streams.lastSizeBytes(), staging,
-        corruption -> probe.diagnoseThrough(stream, corruption));
+    return new StreamBlockInput(block, stream, sizeBytes, staging,
+        corruption -> probe.diagnoseThrough(stream, corruption), () -> again(block, buffer, sizeBytes));
+  }
+
+  /**
+   * The bytes once more of a block that is read as a stream: one that Spark has read a part of already, that was
+   * fetched to a file, or that it has opened as a file of this host.
+   */
+  private PositionedBytes again(ShuffleBlock block, ManagedBuffer buffer, long sizeBytes) throws IOException {
+    if (buffer == null) {
+      return store.reads(block.address()) ? new ReopenedStream(() -> store.find(block).createInputStream()) : null;
+    }
+    FetchedBytes bytes = FetchedBytes.of(buffer, sizeBytes);
+    return bytes == null ? new ReopenedStream(buffer::createInputStream) : bytes;
   }
 
   private void awaitArrival() {

@@ -22,13 +22,14 @@ public record RemoteFetch(TaskContext context, BlockManager blockManager, MapOut
    * Sends the first requests for the remote blocks of {@code plan}.
    *
    * @param allByClient whether Spark's iterator opens none of them as a file of this host
+   * @param store where those are looked up that it opens so
    */
-  public RemoteBlocks start(BlockPlan plan, boolean allByClient, ReadCounts counts) {
+  public RemoteBlocks start(BlockPlan plan, boolean allByClient, LocalBlockStore store, ReadCounts counts) {
     FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
     ArrivedBlocks arrived = new ArrivedBlocks();
     var iterator = ArrivalTrackingClient.reading(arrived, () -> SparkLine.fetchIterator(context, client, blockManager,
         tracker, plan.remote(), streams.wrapper(), settings, streams.reporter(), batch));
     return new RemoteBlocks(
-        new RemoteBlocks.FetchedBlocks(iterator, streams, arrived, allByClient), context, plan, counts);
+        new RemoteBlocks.FetchedBlocks(iterator, streams, arrived, allByClient), context, plan, store, counts);
   }
 }

@@ -2,6 +2,7 @@ package io.sluice.spark.fetch;
 
 import io.sluice.spark.seal.ApplicationKey;
 import io.sluice.spark.seal.SealedBlock;
+import java.io.IOException;
 
 /**
  * Opens the blocks of a reduce task whose frames are sealed: knows the application's key, and by the task's plan which
@@ -16,8 +17,10 @@ public final class SealedBlocks {
     this.plan = plan;
   }
 
-  /** What the frames of {@code block} must be. */
-  public SealedBlock open(ShuffleBlock block) {
-    return new SealedBlock(key.output(block.shuffleId(), block.mapId()), plan.partitionsWithRows(block));
+  /** What the frames of {@code input} must be, which has been opened. */
+  public SealedBlock open(BlockInput input) throws IOException {
+    ShuffleBlock block = input.block();
+    return new SealedBlock(
+        key.output(block.shuffleId(), block.mapId()), plan.partitionsWithRows(block), input.positioned());
   }
 }

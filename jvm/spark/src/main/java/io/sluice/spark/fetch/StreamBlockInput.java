@@ -1,5 +1,6 @@
 package io.sluice.spark.fetch;
 
+import io.sluice.spark.seal.PositionedBytes;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -16,20 +17,31 @@ public final class StreamBlockInput implements BlockInput {
   private final long sizeBytes;
   private final byte[] staging;
   private final Function<IOException, String> diagnosis;
+  private final Positions positions;
   private long consumed;
   private boolean closed;
 
+  /** Opens the same block once more. */
+  @FunctionalInterface
+  public interface Positions {
+    /** Its bytes by position; null where they are not to be had a second time. */
+    PositionedBytes open() throws IOException;
+  }
+
   /**
+   * A block in {@code stream}.
+   *
    * @param sizeBytes exact, or {@link BlockInput#UNKNOWN}
    * @param staging scratch of any size, which the inputs of one reader share
    */
   public StreamBlockInput(ShuffleBlock block, InputStream stream, long sizeBytes, byte[] staging,
-      Function<IOException, String> diagnosis) {
+      Function<IOException, String> diagnosis, Positions positions) {
     this.block = block;
     this.stream = stream;
     this.sizeBytes = sizeBytes;
     this.staging = staging;
     this.diagnosis = diagnosis;
+    this.positions = positions;
   }
 
   @Override
@@ -54,6 +66,11 @@ public final class StreamBlockInput implements BlockInput {
     Platform.copyMemory(staging, Platform.BYTE_ARRAY_OFFSET, null, address, read);
     consumed += read;
     return read;
+  }
+
+  @Override
+  public PositionedBytes positioned() throws IOException {
+    return positions.open();
   }
 
   @Override

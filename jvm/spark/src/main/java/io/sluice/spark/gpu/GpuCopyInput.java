@@ -3,6 +3,7 @@ package io.sluice.spark.gpu;
 import io.sluice.spark.decode.ReadMemory;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.ShuffleBlock;
+import io.sluice.spark.seal.PositionedBytes;
 import java.io.IOException;
 import java.util.function.Supplier;
 import org.apache.spark.unsafe.Platform;
@@ -49,6 +50,15 @@ final class GpuCopyInput implements BlockInput {
     Platform.copyMemory(null, piece.address() + consumed, null, address, read);
     consumed += read;
     return read;
+  }
+
+  @Override
+  public PositionedBytes positioned() {
+    return (position, target) -> {
+      int count = (int) Math.max(0, Math.min(target.length, bytes - position));
+      Platform.copyMemory(null, piece.address() + position, target, Platform.BYTE_ARRAY_OFFSET, count);
+      return count;
+    };
   }
 
   @Override

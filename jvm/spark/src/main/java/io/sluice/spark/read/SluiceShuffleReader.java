@@ -199,6 +199,6 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     }
     RemoteFetch fetch = new RemoteFetch(context, blockManager, env.mapOutputTracker(),
         executor.blockClient(blockManager), executor.fetchSettings(), metrics, isBatch());
-    return BlockInputs.concat(local, fetch.start(plan, !plan.hasRemote(store::sparkOpensFiles), counts));
+    return BlockInputs.concat(local, fetch.start(plan, !plan.hasRemote(store::sparkOpensFiles), store, counts));
   }
 }

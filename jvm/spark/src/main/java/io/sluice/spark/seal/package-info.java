@@ -11,7 +11,8 @@
  *   <li>A key seals the frames of one map output; no nonce is used twice with it ({@link
  *       io.sluice.spark.seal.FrameSealer}).
  *   <li>A reader accepts a block only if it has exactly the frames that the map task wrote for the block's partitions,
- *       in their order ({@link io.sluice.spark.seal.SealedBlock}).
+ *       in their order ({@link io.sluice.spark.seal.SealedBlock}), and gives out a partition's rows when it has seen
+ *       its end mark ({@link io.sluice.spark.seal.SealsAhead}).
  *   <li>Keys are in memory only; no message has one.
  * </ul>
  *

@@ -12,6 +12,7 @@ import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.fetch.ShuffleBlock;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.seal.PositionedBytes;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -182,6 +183,11 @@ class FrameMemoryTest {
       reads.add(new Read(address, count));
       position += count;
       return count;
+    }
+
+    @Override
+    public PositionedBytes positioned() {
+      return null;
     }
 
     @Override

@@ -169,7 +169,7 @@ class FrameReaderTest {
         }
         given = true;
         return new StreamBlockInput(TestBlocks.block(0), new ByteArrayInputStream(frame), 2L * frame.length,
-            new byte[64], corruption -> null);
+            new byte[64], corruption -> null, () -> null);
       }
 
       @Override

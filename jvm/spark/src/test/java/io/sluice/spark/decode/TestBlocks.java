@@ -71,7 +71,7 @@ public final class TestBlocks implements BlockInputs {
     };
     long size = sizeKnown ? bytes.length : BlockInput.UNKNOWN;
     return new StreamBlockInput(block(next++), stream, size, new byte[StreamBlockInput.STAGING_BYTES],
-        corruption -> "diagnosed");
+        corruption -> "diagnosed", () -> null);
   }
 
   @Override

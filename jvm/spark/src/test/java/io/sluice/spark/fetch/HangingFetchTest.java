@@ -134,7 +134,7 @@ class HangingFetchTest {
     blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
         new ArrivalTrackingClient(new StoppingClient(arriving), new FetchLatencies()),
         FetchSettings.of(SparkEnv.get().conf()), metrics, false)
-        .start(plan, allByClient, counts);
+        .start(plan, allByClient, null, counts);
     FrameReader frames = new FrameReader(blocks, reader);
     return readAhead
         ? new ReadAheadDecoder(frames, decoder, reader, context, pool, inFlight, counts, 4, 0)
@@ -226,7 +226,7 @@ class HangingFetchTest {
       RemoteBlocks remote = new RemoteBlocks(
           new RemoteBlocks.FetchedBlocks(ScalaIterators.of(List.<Tuple2<BlockId, InputStream>>of().iterator()), streams,
               arrived, true),
-          context, null, new ReadCounts(counters));
+          context, null, null, new ReadCounts(counters));
       assertFalse(remote.nextHasArrived());
       arrived.arriving("shuffle_3_1_5", null);
       assertFalse(remote.nextHasArrived(), "it is not in Spark's queue yet");

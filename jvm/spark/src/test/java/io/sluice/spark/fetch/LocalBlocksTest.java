@@ -131,7 +131,7 @@ class LocalBlocksTest {
       }
       assertEquals(rows.length, bytes);
       return new StreamBlockInput(block, new ByteArrayInputStream(rows), bytes, new byte[100],
-          corruption -> diagnosis.get());
+          corruption -> diagnosis.get(), () -> null);
     };
     assertEquals(PlainFrames.range(0, 220), read(TestBlocks.block(0), TestBlocks.block(1)));
     assertEquals(2, metrics.localBlocksFetched());

@@ -125,7 +125,7 @@ class RemoteReadTest {
     RemoteBlocks blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
         new ArrivalTrackingClient(SparkEnv.get().blockManager().blockStoreClient(), new FetchLatencies()),
         settings, metrics, batch)
-        .start(plan, true, counts);
+        .start(plan, true, null, counts);
     ReaderMemory reader = new ReaderMemory(memory, counters);
     return new RowIterator(
         new InlineDecoder(new FrameReader(blocks, reader), FrameDecoder.NATIVE, reader, counts),

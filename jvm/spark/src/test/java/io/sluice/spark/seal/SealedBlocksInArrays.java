@@ -2,6 +2,7 @@ package io.sluice.spark.seal;
 
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -22,11 +23,17 @@ public final class SealedBlocksInArrays {
   }
 
   /** Fails unless {@code block} is one that {@code expected} accepts. */
-  public static void check(byte[] block, SealedBlock expected) throws CorruptFrameException {
+  public static void check(byte[] block, SealedBlock expected) throws IOException {
     check(parts(block), expected);
   }
 
-  static void check(List<byte[]> parts, SealedBlock expected) throws CorruptFrameException {
+  static void check(List<byte[]> parts, SealedBlock expected) throws IOException {
+    checkPartition(parts, expected);
+    expected.end();
+  }
+
+  /** Fails unless the block may begin, or go on, with these. */
+  static void checkPartition(List<byte[]> parts, SealedBlock expected) throws IOException {
     for (byte[] part : parts) {
       byte[] payload = Arrays.copyOfRange(part, FrameHeader.BYTES, part.length);
       FrameHeader header = FrameHeader.parse(part, 0);
@@ -40,6 +47,5 @@ public final class SealedBlocksInArrays {
         expected.keys().open(header, payload, 0);
       }
     }
-    expected.end();
   }
 }
