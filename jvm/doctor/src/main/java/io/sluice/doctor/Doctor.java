@@ -25,6 +25,7 @@ import io.sluice.doctor.rdma.RoceQualityCheck;
 import io.sluice.doctor.rdma.VerbsCheck;
 import io.sluice.doctor.report.Report;
 import io.sluice.doctor.spark.GpuSharesCheck;
+import io.sluice.doctor.spark.KeyFilesCheck;
 import io.sluice.doctor.spark.SluiceMemory;
 import io.sluice.doctor.spark.SparkCheck;
 import io.sluice.doctor.spark.SparkLocalDirs;
@@ -72,7 +73,8 @@ final class Doctor {
     return List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(),
         new MemoryCheck(SluiceMemory.ofExecutor(host, spark, options.settings())), new LimitsCheck(),
         new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
-        new SparkCheck(spark, jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
+        new SparkCheck(spark, jar), new KeyFilesCheck(spark, options.settings()),
+        new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new RoceQualityCheck(), new VerbsCheck(),
         new RegistrationCheck(localDirs), new GpuCheck(), new GpuSharesCheck(spark),
         new InterfacesCheck(), new TcpCheck());

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
@@ -70,6 +71,12 @@ final class RpcTls {
         "spark.ssl.rpc.keyStore", keys.toString(), "spark.ssl.rpc.keyStorePassword", PASSWORD,
         "spark.ssl.rpc.keyPassword", PASSWORD,
         "spark.ssl.rpc.trustStore", trusted.toString(), "spark.ssl.rpc.trustStorePassword", PASSWORD);
+  }
+
+  /** Leaves {@code bytes} of the key store, or of the trust store. */
+  void cut(boolean keyStore, int bytes) throws IOException {
+    Path file = keyStore ? keys : trusted;
+    Files.write(file, Arrays.copyOf(Files.readAllBytes(file), bytes));
   }
 
   /** Each process's server of blocks answers a TLS handshake, with the certificate of this key. */

@@ -18,6 +18,7 @@ public enum Subject {
   SPARK_VERSION(Group.SPARK, "Spark"),
   SPARK_JAR(Group.SPARK, "Sluice's jar"),
   SPARK_SETTINGS(Group.SPARK, "settings"),
+  SPARK_KEYS(Group.SPARK, "key files"),
   SPARK_FRAMES(Group.SPARK, "frames"),
   SPARK_TRANSFER(Group.SPARK, "one-sided reads"),
   UCX_LIBRARY(Group.UCX, "UCX library"),

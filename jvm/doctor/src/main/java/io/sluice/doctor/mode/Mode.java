@@ -51,7 +51,7 @@ public enum Mode {
   }
 
   private static List<Requirement> ofEveryMode() {
-    return List.of(must(Subject.JAVA), must(Subject.SPARK_VERSION), must(Subject.SPARK_JAR),
+    return List.of(must(Subject.JAVA), must(Subject.SPARK_VERSION), must(Subject.SPARK_JAR), must(Subject.SPARK_KEYS),
         mustHaveOne(Subject.LOCAL_DIRS),
         advised(Subject.SPARK_SETTINGS), advised(Subject.OPEN_FILES));
   }
