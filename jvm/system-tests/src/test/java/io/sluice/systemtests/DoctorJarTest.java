@@ -25,7 +25,7 @@ class DoctorJarTest {
   private static final String FOR_JAVA_17 = "META-INF/versions/17/";
   private static final String REST_PACKAGE = "org/apache/spark/status/api/v1/sluice/";
 
-  private record Answer(int exitCode, String output) {}
+  record Answer(int exitCode, String output) {}
 
   @Test
   void doctorRunsFromTheJarAloneAndFindsThisMachineUsable() throws Exception {
@@ -67,7 +67,8 @@ class DoctorJarTest {
     }
   }
 
-  private static Answer java(String... arguments) throws IOException, InterruptedException, URISyntaxException {
+  /** What {@code java -jar} with the packaged jar and {@code arguments} says. */
+  static Answer java(String... arguments) throws IOException, InterruptedException, URISyntaxException {
     List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
         "-jar", jar().toString()));
     command.addAll(List.of(arguments));
