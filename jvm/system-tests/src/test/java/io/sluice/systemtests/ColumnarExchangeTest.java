@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.exchange.BatchedRows;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -256,6 +258,28 @@ class ColumnarExchangeTest {
     assertTrue(failure.getMessage().contains("a batch has 4 columns, and the plan 6: struct<id:bigint,even:boolean,"),
         failure::getMessage);
     NativeMemory.assertAllReturned();
+  }
+
+  /** A plan that divides its input anew each time it is asked has other splits of batches than of rows. */
+  @Test
+  void batchesOfOtherSplitsThanTheRowsAreNotTaken() throws ReflectiveOperationException {
+    RDD<?> arrow = Plans.batches(ArrowSource.table(session()));
+    RDD<?> both = rowsOrBatches(arrow, arrow);
+    assertEquals(2, both.dependencies().size());
+    assertTrue(both.iterator(both.partitions()[0], null) instanceof BatchedRows);
+    for (int partitions : new int[] {ArrowSource.PARTITIONS, ArrowSource.PARTITIONS + 1}) {
+      RDD<?> others = session().range(0, 100, 1, partitions).queryExecution().toRdd();
+      RDD<?> rows = rowsOrBatches(others, arrow);
+      assertEquals(1, rows.dependencies().size());
+      assertEquals(100, rows.count());
+    }
+  }
+
+  /** The package depends on Scala's version. */
+  private static RDD<?> rowsOrBatches(RDD<?> rows, RDD<?> batches) throws ReflectiveOperationException {
+    String scala = System.getenv("SPARK_SCALA_VERSION").equals("2.12") ? "scala212." : "";
+    return (RDD<?>) Class.forName("io.sluice.spark.sql." + scala + "plan.RowsOrBatches")
+        .getConstructors()[0].newInstance(rows, batches, null, null);
   }
 
   private SparkSession session() {

@@ -9,6 +9,7 @@ import org.apache.spark.MapOutputStatistics;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -49,6 +50,15 @@ final class Plans {
    */
   static JavaRDD<InternalRow> rows(Dataset<?> data) {
     return queryExecution(data).toRdd().toJavaRDD();
+  }
+
+  /** What the topmost columnar node of a plan without exchanges gives. */
+  static RDD<?> batches(Dataset<?> data) {
+    SparkPlan plan = data.queryExecution().executedPlan();
+    while (!plan.supportsColumnar()) {
+      plan = plan.children().head();
+    }
+    return plan.executeColumnar();
   }
 
   /** Runs the shuffle at the top of {@code data}'s plan alone: bytes of each partition, as the driver has them. */

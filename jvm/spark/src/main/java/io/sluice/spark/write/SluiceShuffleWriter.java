@@ -187,7 +187,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       } else {
         BatchToRows.Sink sink = new BatchSink();
         while (batches.writeNext(sink)) {
-          // The batch's rows are in pages now.
+          // The batch's rows are in pages now. Pages ask whether the task is killed, but a small batch fills none.
+          context.killTaskIfInterrupted();
         }
       }
     }
@@ -200,6 +201,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       BatchToRows.Sink sink = new BatchSink();
       while (records.hasNext()) {
         batches.write((ColumnarBatch) records.next()._2(), sink);
+        context.killTaskIfInterrupted();
       }
     }
   }

@@ -5,11 +5,15 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.vectorized.ColumnarBatch
-import org.apache.spark.{OneToOneDependency, Partition, Partitioner, TaskContext}
+import org.apache.spark.{Dependency, OneToOneDependency, Partition, Partitioner, TaskContext}
 
 /**
  * Rows, and the batches of columns that have the same rows. A task computes the rows, or, if its shuffle writer asks
  * for them before the first row, the batches; so a task that needs rows has those of Spark's generated code.
+ *
+ * Both must be of the same splits: some tasks of a shuffle may take rows and others batches, and a plan that divides its
+ * input anew each time it is asked would have them read some of it twice and some not at all. Otherwise there are only
+ * rows.
  *
  * @param rowCount   where Spark counts the rows that it makes of batches; null if it does not
  * @param batchCount where it counts the batches; null if it does not
@@ -19,24 +23,30 @@ private[plan] final class RowsOrBatches(
     batches: RDD[ColumnarBatch],
     rowCount: SQLMetric,
     batchCount: SQLMetric)
-  extends RDD[InternalRow](
-    rows.sparkContext, Seq(new OneToOneDependency(rows), new OneToOneDependency(batches))) {
+  extends RDD[InternalRow](rows.sparkContext, Nil) {
 
-  override protected def getPartitions: Array[Partition] = {
-    val ofRows = rows.partitions
-    val ofBatches = batches.partitions
-    require(ofRows.length == ofBatches.length, s"${ofRows.length} partitions of rows, ${ofBatches.length} of batches")
-    Array.tabulate[Partition](ofRows.length)(i => new RowsOrBatchesPartition(i, ofRows(i), ofBatches(i)))
-  }
+  @transient private lazy val ofSameSplits = rows.partitions.sameElements(batches.partitions)
+
+  override protected def getDependencies: Seq[Dependency[_]] =
+    new OneToOneDependency(rows) +: (if (ofSameSplits) Seq(new OneToOneDependency(batches)) else Nil)
+
+  override protected def getPartitions: Array[Partition] =
+    rows.partitions.map(ofRows => new RowsOrBatchesPartition(ofRows, ofSameSplits))
 
   override val partitioner: Option[Partitioner] = rows.partitioner
 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
-    val both = split.asInstanceOf[RowsOrBatchesPartition]
-    new BatchedRows(
-      () => rows.iterator(both.ofRows, context), () => batches.iterator(both.ofBatches, context), rowCount, batchCount)
+    val part = split.asInstanceOf[RowsOrBatchesPartition]
+    if (part.hasBatches) {
+      new BatchedRows(
+        () => rows.iterator(part.input, context), () => batches.iterator(part.input, context), rowCount, batchCount)
+    } else {
+      rows.iterator(part.input, context)
+    }
   }
 }
 
-private final class RowsOrBatchesPartition(override val index: Int, val ofRows: Partition, val ofBatches: Partition)
-  extends Partition
+/** @param input of the rows, and of the batches if there are any */
+private final class RowsOrBatchesPartition(val input: Partition, val hasBatches: Boolean) extends Partition {
+  override def index: Int = input.index
+}
