@@ -11,9 +11,9 @@ import org.apache.spark.{Dependency, OneToOneDependency, Partition, Partitioner,
  * Rows, and the batches of columns that have the same rows. A task computes the rows, or, if its shuffle writer asks
  * for them before the first row, the batches; so a task that needs rows has those of Spark's generated code.
  *
- * Both must be of the same splits: some tasks of a shuffle may take rows and others batches, and a plan that divides its
- * input anew each time it is asked would have them read some of it twice and some not at all. Otherwise there are only
- * rows.
+ * Both must be of the same splits: some tasks of a shuffle may take rows and others batches, and a plan that divides
+ * its input anew each time it is asked would have them read some of it twice and some not at all. Otherwise there are
+ * only rows.
  *
  * @param rowCount   where Spark counts the rows that it makes of batches; null if it does not
  * @param batchCount where it counts the batches; null if it does not
