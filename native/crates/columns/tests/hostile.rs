@@ -229,6 +229,44 @@ fn batches_are_released_after_their_last_use() {
     assert_eq!(releases.count(), 1);
 }
 
+/// In a process of its own, which AddressSanitizer ends where the freed buffer is read; without `early` it ends well.
+#[cfg(sluice_asan)]
+#[test]
+fn a_producer_that_frees_early_is_found_by_the_sanitizer() {
+    const NAME: &str = "a_producer_that_frees_early_is_found_by_the_sanitizer";
+    const ORDER: &str = "SLUICE_TEST_FREES";
+    if let Ok(order) = std::env::var(ORDER) {
+        return encode_what_a_producer_frees(order == "early");
+    }
+    for (order, well) in [("after its release", true), ("early", false)] {
+        let program = std::env::current_exe().expect("this program");
+        let run = std::process::Command::new(program).args(["--exact", NAME, "--nocapture"]).env(ORDER, order).output();
+        let run = run.expect("a process");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.success(), well, "{order}: {said}");
+        assert_eq!(said.contains("heap-use-after-free"), !well, "{order}: {said}");
+        assert!(well || said.contains("sluice_columns"), "not read by the crate: {said}");
+    }
+}
+
+#[cfg(sluice_asan)]
+fn encode_what_a_producer_frees(early: bool) {
+    let releases = support::producer::Releases::default();
+    let mut array = batch_of(3, vec![longs(&[1, 2, 3])]).build(&releases);
+    let schema = SchemaSpec::batch(vec![SchemaSpec::of("l")]).read().expect("a schema");
+    // SAFETY: the batch has one column.
+    let column = unsafe { *array.children };
+    // SAFETY: `build` made it.
+    let batch = unsafe { OwnedArray::take(&mut array).and_then(|array| Batch::import(array, &schema)) }.expect("good");
+    if early {
+        // SAFETY: `build` made it. What follows is the fault that the sanitizer is to find.
+        unsafe { support::producer::free_buffers_early(column) };
+    }
+    column_frames(&[&batch], &all_rows(0, 3), options()[1]).expect("frames");
+    drop(batch);
+    assert_eq!(releases.count(), 1);
+}
+
 #[test]
 fn schemas_that_are_none() {
     let error = |schema: SchemaSpec| {

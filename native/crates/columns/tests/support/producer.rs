@@ -43,7 +43,7 @@ struct ArrayContents {
     addresses: Vec<*const c_void>,
     children: Vec<*mut ArrowArray>,
     dictionary: *mut ArrowArray,
-    _buffers: Vec<Option<Box<[u8]>>>,
+    buffers: Vec<Option<Box<[u8]>>>,
     keeps_release: bool,
     releases: Releases,
 }
@@ -59,7 +59,7 @@ impl ArraySpec {
             addresses: buffers.iter().map(|b| b.as_ref().map_or(null(), |b| b.as_ptr().cast())).collect(),
             children: children.collect(),
             dictionary: dictionary.map_or(null_mut(), |d| Box::into_raw(Box::new(d.build(&Releases::default())))),
-            _buffers: buffers,
+            buffers,
             keeps_release: self.keeps_release,
             releases: releases.clone(),
         });
@@ -98,6 +98,16 @@ unsafe extern "C" fn release_array(array: *mut ArrowArray) {
             (*array).release = None;
         }
     }
+}
+
+/// Frees the buffers of an array that its consumer still has.
+///
+/// # Safety
+///
+/// [`ArraySpec::build`] made it, and it has not been released.
+pub unsafe fn free_buffers_early(array: *mut ArrowArray) {
+    // SAFETY: as the caller says.
+    unsafe { (*(*array).private_data.cast::<ArrayContents>()).buffers.clear() };
 }
 
 /// What a schema is to have.
