@@ -127,7 +127,7 @@ class ManyExecutionsTest {
         application.events();
         int executions = i * Math.max(1, EXECUTIONS / SAMPLES);
         if (!engine.equals("stock")) {
-          // Executors learn of a removal up to two seconds later.
+          // Executors learn of a removal up to ten seconds later.
           Await.until(LIMIT, () -> engine + ": something is left", () -> files(application) == 0
               && (!application.isCluster() || ExecutorSurvey.ask(application.context(), Held::here).values().stream()
                   .allMatch(Held::nothingOfShuffles)));
