@@ -161,8 +161,8 @@ class ShellTest(unittest.TestCase):
             flags = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
             shell = subprocess.run(
                 [Path(sys.executable).with_name("spark-sql"), *flags, *(recommended_arguments() if sluice else []),
-                 "-f", script], cwd=folder, env=environment(), timeout=LIMIT_SECONDS, text=True, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                 "-f", script], cwd=folder, env=environment(), timeout=LIMIT_SECONDS, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.assertEqual(0, shell.returncode, shell.stderr[-4000:])
             lines = shell.stdout.splitlines()
             files = [line for line in lines if "/shuffle_" in line]
