@@ -6,8 +6,8 @@
         bench/traces/jobs.py JOB
 
 JOB is page-rank, als, k-means or k-means-mllib. page-rank and k-means are the programs of Spark's examples without
-their cache(), so that the shuffle of the links, or points, is read in each iteration; als and k-means-mllib are MLlib's.
-Needs PySpark with numpy. The driver
+their cache(), so that the shuffle of the links, or points, is read in each iteration; als and k-means-mllib are
+MLlib's. Needs PySpark with numpy. The driver
 collects its garbage every five seconds, so that shuffles which nothing refers to any more are removed.
 """
 import sys

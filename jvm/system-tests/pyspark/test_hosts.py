@@ -22,7 +22,6 @@ from test_standalone import await_true, running
 
 CHECKOUT = BUILD.parent
 LIMIT_SECONDS = 900
-CLUSTER = "docs/deployment/cluster-on-one-machine.md"
 UCX = BUILD / "ucx" / f"wheel-{platform.machine()}" / "libucx"
 BENCH_JAR = BUILD / "sluice-bench.jar"
 
@@ -67,7 +66,7 @@ class HostsTest(unittest.TestCase):
         return guide.run(block, CHECKOUT, variables(folder), LIMIT_SECONDS)
 
     def test_a_cluster_comes_up_runs_a_program_and_goes(self):
-        block = guide.commands(CLUSTER, "test_hosts")[0]
+        block = guide.commands("docs/deployment/cluster-on-one-machine.md", "test_hosts")[0]
         if shutil.which("ping") is None:
             lines = block.split("\n")
             block = "\n".join(line for line in lines if "-- ping " not in line)
@@ -75,8 +74,8 @@ class HostsTest(unittest.TestCase):
         with folder_with_programs() as folder:
             (folder / "job.sql").write_text("SELECT id % 7, count(*) FROM range(0, 1000, 1, 3) GROUP BY id % 7;\n")
             try:
-                said = self.typed(block, folder, **{
-                    "--class … app.jar": f"--class io.sluice.bench.driver.JobMain {BENCH_JAR} sql {folder / 'job.sql'}"})
+                job = f"--class io.sluice.bench.driver.JobMain {BENCH_JAR} sql {folder / 'job.sql'}"
+                said = self.typed(block, folder, **{"--class … app.jar": job})
             finally:
                 self.down(folder)
         self.assertIn("spark://10.77.0.1:7077", said)
@@ -93,14 +92,14 @@ class HostsTest(unittest.TestCase):
 
     def test_the_demo_on_three_hosts(self):
         with folder_with_programs() as folder:
-            said = self.typed(guide.commands(CLUSTER, "test_hosts")[1], folder,
+            said = self.typed(guide.commands("docs/deployment/cluster-on-one-machine.md", "test_hosts")[1], folder,
                               **{"--rate 1gbit": "--rate 1gbit --size 20m"})
         self.assertIn("w3", said)
 
     def test_a_benchmark_on_hosts_of_its_own(self):
         with folder_with_programs() as folder:
             result = folder / "results.json"
-            self.typed(guide.commands(CLUSTER, "test_hosts")[2], folder,
+            self.typed(guide.commands("docs/deployment/cluster-on-one-machine.md", "test_hosts")[2], folder,
                        **{"results.json": f"{result} --rows 100000 --runs 1 --warmups 0"})
             self.assertIn('"hosts"', result.read_text(encoding="utf-8"))
 

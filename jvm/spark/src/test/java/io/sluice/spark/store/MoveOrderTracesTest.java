@@ -393,10 +393,10 @@ class MoveOrderTracesTest {
         one process of two cores: each map output with its bytes as it was committed, each shuffle when a stage began to
         read it, and when it was removed (`bench/traces`, 27 November 2026; the driver collected its garbage every five
         seconds). PageRank (40,000 nodes, 400,000 links, 15 iterations) and k-means (200,000 points of eight axes, 12
-        iterations) are the programs of Spark's examples without their `cache()`, so that links and points are read from
-        their shuffle in each iteration; ALS (600,000 ratings, rank 20, 10 iterations) and the second k-means are MLlib's,
-        which caches what it reads again, so that each of its shuffles is read once. The limit is a part of the most bytes
-        that were there at once. Moved and back: KiB copied to the disk and to memory.
+        iterations) are the programs of Spark's examples without their `cache()`, so that links and points are read
+        from their shuffle in each iteration; ALS (600,000 ratings, rank 20, 10 iterations) and the second k-means are
+        MLlib's, which caches what it reads again, so that each of its shuffles is read once. The limit is a part of the
+        most bytes that were there at once. Moved and back: KiB copied to the disk and to memory.
 
         | job | limit | hits | oldest first | oracle | moved | back | moved, oldest first |
         | --- | --- | --- | --- | --- | --- | --- | --- |
