@@ -18,6 +18,7 @@ from pathlib import Path
 
 from test_pyspark import BUILD, HERE, LIMIT_SECONDS, SETTINGS, environment, recommended_arguments
 
+SPARKS_CLEANUP = "spark.sql.shuffleDependency.fileCleanup.enabled"
 REGISTERED = "io.sluice.spark.events.ShuffleRegistered"
 
 
@@ -108,11 +109,11 @@ def server(main_class, port_arguments, sluice):
 class ConnectTest(unittest.TestCase):
     """Clients of Spark Connect, with pyspark as pip installs it."""
 
-    def results(self, sluice, files_removed=False):
-        """Rows, and the paths of shuffles. Spark's setting, of Connect alone, removes files at an execution's end."""
+    def results(self, sluice, files_removed, conf=()):
+        """Rows, and the paths of shuffles."""
         def arguments(port):
-            return ["--conf", f"spark.connect.grpc.binding.port={port}", "--conf",
-                    f"spark.sql.shuffleDependency.fileCleanup.enabled={str(files_removed).lower()}"], []
+            flags = [f"spark.connect.grpc.binding.port={port}", *conf]
+            return [part for flag in flags for part in ("--conf", flag)], []
 
         with server("org.apache.spark.sql.connect.service.SparkConnectServer", arguments, sluice) as started:
             client = subprocess.run(
@@ -127,8 +128,9 @@ class ConnectTest(unittest.TestCase):
             return json.loads(client.stdout), started.registered()
 
     def test_clients_get_stocks_rows(self):
-        stock, stock_shuffles = self.results(False)
-        sluice, shuffles = self.results(True)
+        """Sluice removes the shuffles of each request's plan by itself."""
+        stock, stock_shuffles = self.results(False, False, [f"{SPARKS_CLEANUP}=false"])
+        sluice, shuffles = self.results(True, True, [f"{SPARKS_CLEANUP}=false"])
         self.assertEqual([], stock_shuffles)
         self.assertGreater(len(stock["join"]), 40)
         self.assertEqual(stock, sluice)
@@ -136,9 +138,43 @@ class ConnectTest(unittest.TestCase):
         self.assertEqual({"SQL_ROWS"}, {path for path, _ in shuffles})
 
     def test_spark_removes_files_of_finished_executions(self):
-        results, shuffles = self.results(True, files_removed=True)
+        """By Spark's setting, which is Connect's alone."""
+        results, shuffles = self.results(True, True, [f"{SPARKS_CLEANUP}=true", "spark.sluice.sql.cleanup=off"])
         self.assertGreater(len(results["join"]), 40)
         self.assertGreaterEqual(len(shuffles), 5)
+
+
+class ShellTest(unittest.TestCase):
+    """The spark-sql shell: statement after statement in one application."""
+
+    STATEMENT = "SELECT id % 7, count(*) FROM range(0, 1000, 1, 3) GROUP BY id % 7;"
+
+    def lines(self, sluice):
+        """What the shell prints of two statements, and how many files of shuffles are there in between."""
+        BUILD.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="shell-run-", dir=BUILD, ignore_cleanup_errors=True) as folder:
+            script = Path(folder, "script.sql")
+            script.write_text("\n".join([self.STATEMENT, "!sleep 5;", f"!find {folder} -name shuffle_*.data;",
+                                         self.STATEMENT, ""]), encoding="utf-8")
+            settings = SETTINGS | {"spark.master": "local[2]", "spark.local.dir": folder,
+                                   "spark.sql.catalogImplementation": "in-memory"}
+            flags = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+            shell = subprocess.run(
+                [Path(sys.executable).with_name("spark-sql"), *flags, *(recommended_arguments() if sluice else []),
+                 "-f", script], cwd=folder, env=environment(), timeout=LIMIT_SECONDS, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(0, shell.returncode, shell.stderr[-4000:])
+            lines = shell.stdout.splitlines()
+            files = [line for line in lines if "/shuffle_" in line]
+            return sorted(line for line in lines if "\t" in line), len(files)
+
+    def test_shuffles_of_a_statement_go_when_it_has_ended(self):
+        stock, stocks_files = self.lines(False)
+        sluice, files = self.lines(True)
+        self.assertEqual(14, len(stock))
+        self.assertEqual(stock, sluice)
+        self.assertGreaterEqual(stocks_files, 3)
+        self.assertEqual(0, files)
 
 
 class ThriftServerTest(unittest.TestCase):

@@ -187,6 +187,11 @@ impl Catalog {
         self.lock().shuffles.get(&shuffle)?.get(&map).cloned()
     }
 
+    /// How many are published.
+    pub(crate) fn outputs(&self) -> usize {
+        self.lock().shuffles.values().map(HashMap::len).sum()
+    }
+
     pub(crate) fn withdraw(&self, shuffle: u32, map: u64) -> Option<Arc<PublishedOutput>> {
         let mut state = self.lock();
         let outputs = state.shuffles.get_mut(&shuffle)?;
@@ -268,6 +273,23 @@ mod tests {
 
     fn block(first: u32, end: u32) -> Block {
         Block { shuffle: 1, map: 7, first, end }
+    }
+
+    #[test]
+    fn outputs_are_counted_until_they_are_withdrawn() {
+        let catalog = Catalog::default();
+        for (shuffle, map, outputs) in [(1, 7, 1), (1, 8, 2), (2, 9, 3), (1, 7, 3)] {
+            catalog.publish(shuffle, map, "f".into(), None, vec![0, 10]).expect("good");
+            assert_eq!(catalog.outputs(), outputs);
+        }
+        catalog.renew(2, 9);
+        assert_eq!(catalog.outputs(), 3);
+        catalog.withdraw(1, 8);
+        catalog.withdraw(1, 8);
+        assert_eq!(catalog.outputs(), 2);
+        catalog.withdraw_shuffle(2);
+        catalog.withdraw_shuffle(1);
+        assert_eq!(catalog.outputs(), 0);
     }
 
     #[test]

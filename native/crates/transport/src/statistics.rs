@@ -92,6 +92,8 @@ statistics! {
     ToldBytes = "toldBytes",
     /// Connections that were ended because their owners told of more than may be kept, or of what is no key.
     ToldTooMuch = "toldTooMuch",
+    /// Map outputs that are published now.
+    PublishedOutputs = "publishedOutputs",
 }
 
 /// The numbers.

@@ -269,6 +269,7 @@ impl Transport {
     pub fn statistics(&self) -> [u64; Statistic::NAMES.len()] {
         self.shared.statistics().set(Statistic::QueuedCommands, self.shared.queued() as u64);
         self.shared.statistics().set(Statistic::QueuedCompletions, self.shared.completions.waiting() as u64);
+        self.shared.statistics().set(Statistic::PublishedOutputs, self.shared.catalog.outputs() as u64);
         self.shared.statistics().snapshot()
     }
 

@@ -44,6 +44,7 @@ import java.util.List;
  * @param devicesUnreadable those over which it did not, or could not be read
  * @param toldBytes bytes that are kept of what owners have told: keys of their memory, and where blocks are
  * @param toldTooMuch connections that were ended because their owners told of more than may be kept
+ * @param publishedOutputs map outputs that are published now
  */
 public record TransportStatistics(
     long mappedRegions,
@@ -79,7 +80,8 @@ public record TransportStatistics(
     long devicesReadable,
     long devicesUnreadable,
     long toldBytes,
-    long toldTooMuch) {
+    long toldTooMuch,
+    long publishedOutputs) {
 
   /** The names of the components, in their order: the native library must have the same. */
   static final List<String> NAMES = List.of(
@@ -89,7 +91,7 @@ public record TransportStatistics(
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
       "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsLostIdle", "connectionsRefused",
       "receiveWaits", "receiveWaitNanos", "receiveGivenUp", "devicesReadable", "devicesUnreadable",
-      "toldBytes", "toldTooMuch");
+      "toldBytes", "toldTooMuch", "publishedOutputs");
 
   static TransportStatistics of(long[] numbers) {
     int i = 0;
@@ -100,7 +102,7 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

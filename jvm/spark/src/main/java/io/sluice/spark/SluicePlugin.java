@@ -243,7 +243,7 @@ public final class SluicePlugin implements SparkPlugin {
         discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
       }
       if (!plugin.executorID().equals(DRIVER)) {
-        startRemovals(plugin, settings);
+        startRemovals(plugin);
       }
       if (settings.store().kind() == Store.CACHE && !plugin.executorID().equals(DRIVER)) {
         cacheLimit = LimitPoll.start(plugin::ask, Executor::changeCacheLimit);
@@ -251,12 +251,11 @@ public final class SluicePlugin implements SparkPlugin {
     }
 
     /** Also where the application starts without clean-up: a session or a program may ask for a removal later. */
-    private void startRemovals(PluginContext plugin, Settings settings) {
+    private void startRemovals(PluginContext plugin) {
       boolean unmoved = SkippedMigration.isPossible(plugin.conf());
       boolean sluices = plugin.conf().get("spark.shuffle.manager", "sort").equals(SluiceShuffleManager.class.getName());
       if (unmoved || sluices && SqlCleanup.isPossible(plugin.conf())) {
-        removals = RemovalPoll.start(plugin::ask, unmoved || settings.sqlCleanup() != SqlCleanup.OFF,
-            Executor::removeOutputs, Executor::leaveOutputsUnmoved);
+        removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs, Executor::leaveOutputsUnmoved);
       }
     }
 

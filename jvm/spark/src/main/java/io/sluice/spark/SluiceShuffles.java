@@ -21,11 +21,10 @@ public final class SluiceShuffles {
    * Removes the map outputs of the plan that {@code data} keeps, in files and in memory: those that {@code collect},
    * {@code toPandas} and {@code toLocalIterator} have made, and which {@code spark.sluice.sql.cleanup=unreferenced}
    * leaves, because the plan can run again. ({@code count}, {@code show}, {@code take}, writes and {@code rdd} run
-   * plans of their own; their shuffles that setting removes by itself.) Executors learn it within a few seconds, or
-   * ten if the application has started with {@code spark.sluice.sql.cleanup=off} and nothing was removed yet. The plan
-   * stays: an action that comes later computes again what it needs. One that runs meanwhile may find outputs gone,
-   * and computes them again as after the loss of an executor. What cached tables were made from stays, and so do
-   * outputs of attempts that another attempt has overtaken, until Spark's cleaner removes them.
+   * plans of their own; their shuffles that setting removes by itself.) Executors learn it within ten seconds. The
+   * plan stays: an action that comes later computes again what it needs. One that runs meanwhile may find outputs
+   * gone, and computes them again as after the loss of an executor. What cached tables were made from stays, and so
+   * do outputs of attempts that another attempt has overtaken, until Spark's cleaner removes them.
    *
    * @return how many shuffles had outputs
    * @throws SluiceException when shuffles of this application are not Sluice's, or it has started without {@code

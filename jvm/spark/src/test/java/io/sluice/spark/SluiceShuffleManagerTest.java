@@ -194,7 +194,7 @@ class SluiceShuffleManagerTest {
 
   @Test
   void shufflesAreRemovedForASessionAndAProgramThoughTheApplicationStartedWithout() throws Exception {
-    spark = LocalSpark.start(Map.of("spark.cleaner.referenceTracking", "false"));
+    spark = LocalSpark.start(Map.of("spark.cleaner.referenceTracking", "false", "spark.sluice.sql.cleanup", "off"));
     shuffledCount();
     waitForListeners();
     assertFalse(ShuffleFiles.named("shuffle_").isEmpty(), "off removes nothing");

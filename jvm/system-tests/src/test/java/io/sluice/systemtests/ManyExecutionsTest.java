@@ -6,15 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.SluiceShuffleManager;
+import io.sluice.spark.executor.ExecutorGauge;
+import io.sluice.spark.executor.ExecutorState;
 import java.io.IOException;
+import java.io.Serializable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.ToLongFunction;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,7 +43,6 @@ class ManyExecutionsTest {
   void whatTheyHoldStaysFlat() throws IOException {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the setting is Sluice's");
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
-        .set("spark.sluice.sql.cleanup", "unreferenced")
         .set("spark.cleaner.referenceTracking", "false")
         .set("spark.sql.shuffle.partitions", "2")
         .start()) {
@@ -61,63 +65,137 @@ class ManyExecutionsTest {
     }
   }
 
+  /**
+   * What the transport of this process has ready for other executors.
+   *
+   * @param outputs map outputs that are published
+   * @param mappedRegions parts of them that are mapped, and registered where an RDMA device needs that
+   */
+  private record Published(long outputs, long mappedRegions, long mappedBytes) implements Serializable {
+    static final Published NOTHING = new Published(0, 0, 0);
+
+    static Published here() {
+      ExecutorState state = ((SluiceShuffleManager) SparkEnv.get().shuffleManager()).executorState();
+      return new Published(ExecutorGauge.PUBLISHED_OUTPUTS.of(state).longValue(),
+          ExecutorGauge.MAPPED_REGIONS.of(state).longValue(), ExecutorGauge.MAPPED_BYTES.of(state).longValue());
+    }
+
+    Published and(Published other) {
+      return new Published(outputs + other.outputs, mappedRegions + other.mappedRegions,
+          mappedBytes + other.mappedBytes);
+    }
+  }
+
+  /** What an executor holds. */
+  private record Executor(Held held, Published published) implements Serializable {
+    static Executor here() throws IOException {
+      return new Executor(Held.here(), Published.here());
+    }
+
+    boolean nothingOfShuffles() {
+      return held.nothingOfShuffles() && published.equals(Published.NOTHING);
+    }
+  }
+
   /** What an application holds after so many executions: files of shuffles, and of all its processes together. */
-  private record Sample(String engine, int executions, int files, long fileBytes, Held held) {
+  private record Sample(String engine, int executions, int files, long fileBytes, Held held, Published published) {
     static Sample of(SparkApplication application, String engine, int executions) throws IOException {
       List<Path> files = ShuffleFiles.named(application.localDir(), "shuffle_.*");
-      Held all = Held.here();
-      for (Held executor : application.isCluster() ? ExecutorSurvey.ask(application.context(), Held::here).values()
-          : List.<Held>of()) {
-        all = all.and(executor);
+      Held held = Held.here();
+      Published published = Published.NOTHING;
+      if (application.isCluster()) {
+        for (Executor executor : ExecutorSurvey.ask(application.context(), Executor::here).values()) {
+          held = held.and(executor.held());
+          published = published.and(executor.published());
+        }
       }
-      return new Sample(engine, executions, files.size(), files.stream().mapToLong(ShuffleFiles::size).sum(), all);
+      return new Sample(engine, executions, files.size(), files.stream().mapToLong(ShuffleFiles::size).sum(), held,
+          published);
     }
 
     String row() {
-      return String.format(Locale.ROOT, "| %s | %d | %d | %d | %d | %d | %d | %d |%n", engine, executions, files,
-          fileBytes >> 10, held.descriptors(), held.shuffleDescriptors(), held.mappedBytes() >> 10, held.pinnedKib());
+      return String.format(Locale.ROOT, "| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |%n", engine,
+          executions, files, fileBytes >> 10, held.descriptors(), held.shuffleDescriptors(), published.outputs(),
+          published.mappedRegions(), published.mappedBytes() >> 10, held.mappedBytes() >> 10, held.pinnedKib());
+    }
+
+    String json() {
+      return String.format(Locale.ROOT,
+          "{\"engine\": \"%s\", \"executions\": %d, \"files\": %d, \"fileBytes\": %d, \"descriptors\": %d, "
+              + "\"descriptorsOfMapOutputs\": %d, \"publishedOutputs\": %d, \"mappedRegions\": %d, "
+              + "\"mappedBytes\": %d, \"mappedBytesOfProcesses\": %d, \"pinnedKib\": %d}",
+          engine, executions, files, fileBytes, held.descriptors(), held.shuffleDescriptors(), published.outputs(),
+          published.mappedRegions(), published.mappedBytes(), held.mappedBytes(), held.pinnedKib());
     }
   }
 
   /**
-   * Stock without its cleaner, Sluice in one process, and Sluice in mode UCX in two. What each holds is written to
-   * {@code target/many-executions.md}.
+   * Stock without its cleaner, Sluice in one process, and Sluice over UCX in two executors that map their outputs for
+   * each other, with and without the setting. What each holds is written to {@code target/many-executions.md} and
+   * {@code .json}.
    */
   @InAll
   @Test
   void stockGrowsAndSluiceStaysFlat() throws IOException {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the setting is Sluice's");
     OneSidedTransportTest.assumeUcx();
-    StringBuilder page = new StringBuilder("""
-        | engine | executions | files | KiB of files | descriptors | of map outputs | KiB mapped | KiB pinned |
-        | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-        """);
-    Map<String, String> flat = Map.of("spark.sluice.sql.cleanup", "unreferenced");
-    Map<String, String> oneSided = new HashMap<>(flat);
-    oneSided.put("spark.sluice.mode", "UCX");
-    List<Sample> stock = samples(SparkApplication.on(Engine.STOCK), "stock", Map.of(), page);
-    List<Sample> ours = samples(SparkApplication.on(Engine.UNDER_TEST), "Sluice", flat, page);
-    List<Sample> cluster = samples(SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
-        .set("spark.shuffle.readHostLocalDisk", "false"), "Sluice, UCX, two executors", oneSided, page);
-    Path target = Path.of(System.getProperty("systemtests.workDir")).resolveSibling("many-executions.md");
-    Files.writeString(target, page);
-    assertTrue(stock.get(SAMPLES - 1).files() > SAMPLES / 2 * stock.get(0).files(), "stock's files do not grow");
+    List<Sample> stock = samples(SparkApplication.on(Engine.STOCK), "stock");
+    List<Sample> ours = samples(SparkApplication.on(Engine.UNDER_TEST), "Sluice");
+    List<Sample> cluster = samples(overTcp(), "Sluice, UCX, two executors");
+    List<Sample> without = samples(overTcp().set("spark.sluice.sql.cleanup", "off"), "the same with cleanup=off");
+    write(List.of(stock, ours, cluster, without));
+    assertGrows(stock, Sample::files);
+    assertGrows(without, sample -> sample.held().shuffleDescriptors());
+    assertGrows(without, sample -> sample.published().outputs());
+    assertGrows(without, sample -> sample.published().mappedBytes());
     for (List<Sample> samples : List.of(ours, cluster)) {
       Sample first = samples.get(0);
       Sample last = samples.get(SAMPLES - 1);
       assertEquals(0, last.files(), last::row);
       assertTrue(last.held().nothingOfShuffles(), last::row);
+      assertEquals(Published.NOTHING, last.published());
       assertTrue(last.held().descriptors() <= first.held().descriptors() + 3 * OTHER_DESCRIPTORS,
           () -> first.row() + last.row());
       assertTrue(last.held().pinnedKib() <= first.held().pinnedKib() + PINNED_KIB, () -> first.row() + last.row());
     }
   }
 
-  private static List<Sample> samples(
-      SparkApplication.Builder builder, String engine, Map<String, String> settings, StringBuilder page)
-      throws IOException {
+  /** By TCP the owner maps what it sends; within a machine a reader would else take it by a system call. */
+  private static SparkApplication.Builder overTcp() {
+    return SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
+        .set("spark.shuffle.readHostLocalDisk", "false")
+        .set("spark.sluice.mode", "UCX")
+        .set("spark.executorEnv.UCX_TLS", "tcp,self");
+  }
+
+  private static void assertGrows(List<Sample> samples, ToLongFunction<Sample> amount) {
+    long first = amount.applyAsLong(samples.get(0));
+    long last = amount.applyAsLong(samples.get(SAMPLES - 1));
+    assertTrue(first > 0 && last > SAMPLES / 2 * first, () -> "does not grow: " + samples);
+  }
+
+  private static void write(List<List<Sample>> all) throws IOException {
+    StringBuilder page = new StringBuilder("""
+        | engine | executions | files | KiB of files | descriptors | of map outputs | published | mapped regions | KiB \
+        mapped for peers | KiB of map outputs in the processes | KiB pinned |
+        | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+        """);
+    List<String> json = new ArrayList<>();
+    for (List<Sample> samples : all) {
+      for (Sample sample : samples) {
+        page.append(sample.row());
+        json.add(sample.json());
+      }
+    }
+    Path target = Path.of(System.getProperty("systemtests.workDir"));
+    Files.writeString(target.resolveSibling("many-executions.md"), page);
+    Files.writeString(target.resolveSibling("many-executions.json"), "[\n" + String.join(",\n", json) + "\n]\n");
+  }
+
+  private static List<Sample> samples(SparkApplication.Builder builder, String engine) throws IOException {
     List<Sample> samples = new ArrayList<>();
-    try (SparkApplication application = builder.setAll(settings).set("spark.cleaner.referenceTracking", "false")
+    boolean grows = engine.equals("stock") || engine.endsWith("off");
+    try (SparkApplication application = builder.set("spark.cleaner.referenceTracking", "false")
         .set("spark.sql.shuffle.partitions", "2").start()) {
       if (application.isCluster()) {
         application.awaitExecutors(2);
@@ -126,14 +204,13 @@ class ManyExecutionsTest {
         run(application.session(), Math.max(1, EXECUTIONS / SAMPLES));
         application.events();
         int executions = i * Math.max(1, EXECUTIONS / SAMPLES);
-        if (!engine.equals("stock")) {
-          // Executors learn of a removal up to two seconds later.
+        if (!grows) {
+          // Executors learn of a removal up to ten seconds later.
           Await.until(LIMIT, () -> engine + ": something is left", () -> files(application) == 0
-              && (!application.isCluster() || ExecutorSurvey.ask(application.context(), Held::here).values().stream()
-                  .allMatch(Held::nothingOfShuffles)));
+              && (!application.isCluster() || ExecutorSurvey.ask(application.context(), Executor::here).values()
+                  .stream().allMatch(Executor::nothingOfShuffles)));
         }
         samples.add(Sample.of(application, engine, executions));
-        page.append(samples.get(i - 1).row());
       }
     }
     return samples;

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.SluiceShuffles;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -127,6 +129,34 @@ abstract class OneSidedFaults {
     assertTrue(application.events().retriedStages() > 0, "no stage was retried");
     JavaRDD<InternalRow> unmarked = rows.map(OneSidedFaults::withoutAttempt);
     OneSidedReads.await(application, () -> assertEquals(expected, Fingerprint.of(unmarked).unordered()));
+  }
+
+  /**
+   * Two tasks have begun to read when the shuffle is removed, in the other executor's memory too; those that begin
+   * later ask for what they were told of before. They get a fetch failure, and the outputs are made again.
+   */
+  final void readersThatAreLateForARemovedShuffle() throws Exception {
+    Path gate = Files.createDirectory(application.localDir().resolve("late"));
+    Gate.register(application.session(), "late", gate);
+    Dataset<Row> data = events().repartition(REDUCERS, col("k")).selectExpr("late(id) AS id", "k", "name");
+    Fingerprint expected = Fingerprint.of(events()).unordered();
+    int retried = application.events().retriedStages();
+    CompletableFuture<Fingerprint> job = CompletableFuture.supplyAsync(() -> Fingerprint.of(data).unordered());
+    List<Path> outputs;
+    try {
+      Gate.awaitReached(gate);
+      outputs = ShuffleFiles.newestShuffle(application.localDir());
+      assertEquals(MAPS, outputs.size());
+      assertEquals(1, SluiceShuffles.remove(data));
+      Await.until(LIMIT, () -> "of " + outputs + " some are there",
+          () -> outputs.stream().noneMatch(file -> Files.exists(file, LinkOption.NOFOLLOW_LINKS)));
+    } finally {
+      Gate.open(gate);
+    }
+    assertEquals(expected, job.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+    assertTrue(application.events().retriedStages() > retried, "no stage was retried");
+    JavaRDD<InternalRow> rows = Plans.rows(data);
+    OneSidedReads.await(application, () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
   }
 
   private static long grown(Counter counter, Map<Counter, Long> before, Map<Counter, Long> after) {

@@ -49,4 +49,10 @@ class RdmaModeFaultsTest extends OneSidedFaults {
     JavaRDD<InternalRow> rows = Plans.rows(texts.repartition(8, col("id")));
     OneSidedReads.await(application(), () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
   }
+
+  @InAll
+  @Test
+  void readersThatAreLateForFilesThatWereDeleted() throws Exception {
+    readersThatAreLateForARemovedShuffle();
+  }
 }

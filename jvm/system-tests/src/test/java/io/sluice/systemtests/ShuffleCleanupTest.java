@@ -36,7 +36,7 @@ class ShuffleCleanupTest {
   static void start() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the setting is Sluice's");
     application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
-        .start().awaitExecutors(2);
+        .set(CLEANUP, "off").start().awaitExecutors(2);
     application.session().conf().set(CLEANUP, "unreferenced");
   }
 
@@ -89,7 +89,7 @@ class ShuffleCleanupTest {
     assertEquals(List.of(), application.events().fetchFailures());
   }
 
-  /** Executors learn of a removal up to two seconds later, so these executions run while outputs go. */
+  /** Executors learn of a removal some seconds later, so these executions run while outputs go. */
   @Test
   void aPlanThatRunsAgainWhileItsOutputsGoGivesItsRows() {
     application.session().conf().set(CLEANUP, "all");

@@ -72,6 +72,7 @@ class StreamingTest {
         assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= Streams.names().size());
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertTrue(ProcessCounters.here(Counter.WRITE_RECORDS) > 0);
+        // The batches are collected with foreachBatch, whose shuffles only "all" removes.
         assertEquals(settings.containsKey(CLEANUP), ProcessCounters.here(Counter.CLEANUP_SHUFFLES) > 0);
         NativeMemory.assertAllReturned();
       }

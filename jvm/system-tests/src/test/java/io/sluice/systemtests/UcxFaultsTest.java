@@ -68,6 +68,11 @@ class UcxFaultsTest extends OneSidedFaults {
         () -> assertEquals(expected, Fingerprint.of(events().repartition(REDUCERS, col("k"))).unordered()));
   }
 
+  @Test
+  void readersThatAreLateForMemoryThatWasFreed() throws Exception {
+    readersThatAreLateForARemovedShuffle();
+  }
+
   private int runningTasks() {
     return Arrays.stream(application().session().sparkContext().statusTracker().getExecutorInfos())
         .mapToInt(SparkExecutorInfo::numRunningTasks).sum();

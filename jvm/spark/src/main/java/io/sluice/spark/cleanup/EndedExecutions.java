@@ -6,7 +6,6 @@ import java.util.function.Supplier;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.slf4j.Logger;
@@ -14,16 +13,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * On the driver: finds the shuffles of a SQL execution that has ended, and has those removed that the session wants
- * removed. Which plans can run again is known from the action: {@code Dataset} makes a plan for each {@code count},
- * {@code head} and the like, and for each command, and keeps no reference to it; other actions run the plan that the
- * {@code Dataset} keeps, and run it again the next time. Used by the thread of one listener queue.
+ * removed: of plans that nobody can run again ({@link OneTimePlans}), or of all. Used by the thread of one listener
+ * queue.
  */
 public final class EndedExecutions extends SparkListener {
   private static final Logger LOG = LoggerFactory.getLogger(EndedExecutions.class);
-  /**
-   * Actions for which {@code Dataset} makes a plan of their own; {@code show}, {@code take} and {@code first} are head.
-   */
-  private static final Set<String> ACTIONS_WITH_OWN_PLAN = Set.of("count", "head", "tail", "isEmpty");
   /** Actions whose result reads the shuffles after the execution has ended. */
   static final Set<String> ACTIONS_READ_LATER = Set.of("toLocalIterator", "checkpoint", "localCheckpoint");
 
@@ -77,11 +71,11 @@ public final class EndedExecutions extends SparkListener {
   }
 
   private void remove(String action, QueryExecution execution, SqlShuffles known, Set<Integer> made) {
-    boolean ownPlan = ACTIONS_WITH_OWN_PLAN.contains(action) || execution.logical() instanceof Command;
+    boolean oneTime = OneTimePlans.isOneTime(action, execution);
     boolean readLater = ACTIONS_READ_LATER.contains(action);
     for (int shuffleId : PlanShuffles.of(execution.executedPlan(), made)) {
       SqlCleanup cleanup = known.wanted(shuffleId);
-      if (cleanup == SqlCleanup.ALL && !readLater || cleanup == SqlCleanup.UNREFERENCED && ownPlan) {
+      if (cleanup == SqlCleanup.ALL && !readLater || cleanup == SqlCleanup.UNREFERENCED && oneTime) {
         removal.remove(shuffleId, lastTaskId);
       }
     }

@@ -11,6 +11,8 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
+import org.apache.spark.sql.execution.command.ExecutedCommandExec;
+import org.apache.spark.sql.execution.datasources.v2.V2CommandExec;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import scala.collection.Iterator;
@@ -18,14 +20,14 @@ import scala.collection.Iterator;
 /**
  * The shuffles of a physical plan that has run: those of its exchanges, of subqueries, of adaptive execution's stages,
  * also of stages that it has dropped from the plan. Nodes like limits make shuffles without an exchange; they are known
- * from having been registered during the execution. So are those of cached tables' plans, which others read; where a
- * plan reads cached tables, only the shuffles of exchanges count, because a scan of a cached table has no children. One
- * thread only.
+ * from having been registered during the execution. So are those of cached tables' plans, which others read, and those
+ * of RDDs that the code of a command has made and may keep; where a plan reads cached tables, whose scans have no
+ * children, or runs a command's code, only the shuffles of exchanges count. One thread only.
  */
 public final class PlanShuffles {
   private final Set<SparkPlan> seen = Collections.newSetFromMap(new IdentityHashMap<>());
   private final Set<Integer> shuffleIds = new TreeSet<>();
-  private boolean readsCachedTable;
+  private boolean registersOthers;
 
   private PlanShuffles() {}
 
@@ -37,7 +39,7 @@ public final class PlanShuffles {
   static Set<Integer> of(SparkPlan plan, Set<Integer> registered) {
     PlanShuffles shuffles = new PlanShuffles();
     shuffles.visit(plan);
-    if (!shuffles.readsCachedTable) {
+    if (!shuffles.registersOthers) {
       shuffles.shuffleIds.addAll(registered);
     }
     return shuffles.shuffleIds;
@@ -58,10 +60,15 @@ public final class PlanShuffles {
         shuffleIds.add(shuffle.shuffleId());
       }
     }
-    readsCachedTable |= node instanceof InMemoryTableScanExec;
+    registersOthers |= node instanceof InMemoryTableScanExec || isCommandsCode(node);
     visitHidden(node);
     PlanNodes.children(node).forEach(this::visit);
     PlanNodes.subqueries(node).forEach(this::visit);
+  }
+
+  /** Commands that write a query's rows have the query as their child; others may do anything. */
+  private static boolean isCommandsCode(SparkPlan node) {
+    return node instanceof ExecutedCommandExec || node instanceof V2CommandExec && node.children().isEmpty();
   }
 
   /** The plans that a node refers to otherwise than as its children. */

@@ -4,23 +4,26 @@ import io.sluice.spark.concurrent.Poll;
 import java.util.function.IntConsumer;
 
 /**
- * On an executor: asks the driver every two seconds which shuffles have been removed, and removes their map outputs
- * here, and which need not be moved. Where the application has started without clean-up, it asks every ten seconds
- * until somebody has had a shuffle removed: the driver of a large cluster gets few messages for nothing. Spark's own
- * message to remove a shuffle is not used: it makes the driver forget the shuffle, and when an output of a forgotten
- * shuffle comes, the scheduler stops the application.
+ * On an executor: asks the driver which shuffles have been removed, and removes their map outputs here, and which need
+ * not be moved. It asks again two seconds after an answer that had some, and after ever longer pauses, up to ten
+ * seconds, while nothing is removed: the driver of a large cluster gets few messages for nothing. Spark's own message
+ * to remove a shuffle is not used: it makes the driver forget the shuffle, and when an output of a forgotten shuffle
+ * comes, the scheduler stops the application.
  */
 public final class RemovalPoll implements AutoCloseable {
-  private static final long PERIOD_MILLIS = 2_000;
-  private static final long IDLE_PERIOD_MILLIS = 10_000;
+  private static final long SHORTEST_MILLIS = 2_000;
+  private static final long LONGEST_MILLIS = 10_000;
 
   private final Driver driver;
-  private final long firstPeriodMillis;
+  private final long shortestMillis;
+  private final long longestMillis;
   private final OutputRemoval removal;
   private final IntConsumer unmoved;
   private final Poll poll;
   /** Where the last answer ended; the poll's thread alone uses it. */
   private long next;
+  /** The poll's thread alone uses it, but for the constructor. */
+  private long pauseMillis;
 
   /** The way to the driver's half of the plugin. */
   @FunctionalInterface
@@ -29,12 +32,15 @@ public final class RemovalPoll implements AutoCloseable {
     Object ask(Object message) throws Exception;
   }
 
-  private RemovalPoll(Driver driver, long firstPeriodMillis, OutputRemoval removal, IntConsumer unmoved) {
+  private RemovalPoll(
+      Driver driver, long shortestMillis, long longestMillis, OutputRemoval removal, IntConsumer unmoved) {
     this.driver = driver;
-    this.firstPeriodMillis = firstPeriodMillis;
+    this.shortestMillis = shortestMillis;
+    this.longestMillis = longestMillis;
     this.removal = removal;
     this.unmoved = unmoved;
-    this.poll = Poll.start("sluice-cleanup", this::periodMillis, this::exchange,
+    this.pauseMillis = shortestMillis;
+    this.poll = Poll.start("sluice-cleanup", () -> pauseMillis, this::exchange,
         "Shuffles of ended SQL executions stay on this executor until Spark's cleaner removes them: the driver could "
             + "not be asked, or a removal failed");
   }
@@ -42,26 +48,23 @@ public final class RemovalPoll implements AutoCloseable {
   /**
    * Starts it.
    *
-   * @param expected whether removals are to be expected from the start
    * @param unmoved gets the ids of shuffles that this executor does not move when it is decommissioned
    */
-  public static RemovalPoll start(Driver driver, boolean expected, OutputRemoval removal, IntConsumer unmoved) {
-    return start(driver, expected ? PERIOD_MILLIS : IDLE_PERIOD_MILLIS, removal, unmoved);
+  public static RemovalPoll start(Driver driver, OutputRemoval removal, IntConsumer unmoved) {
+    return start(driver, SHORTEST_MILLIS, LONGEST_MILLIS, removal, unmoved);
   }
 
-  /** @param firstPeriodMillis the pause before each question until something has been removed */
-  static RemovalPoll start(Driver driver, long firstPeriodMillis, OutputRemoval removal, IntConsumer unmoved) {
-    return new RemovalPoll(driver, firstPeriodMillis, removal, unmoved);
-  }
-
-  private long periodMillis() {
-    return next > 0 ? PERIOD_MILLIS : firstPeriodMillis;
+  /** With other pauses. */
+  static RemovalPoll start(
+      Driver driver, long shortestMillis, long longestMillis, OutputRemoval removal, IntConsumer unmoved) {
+    return new RemovalPoll(driver, shortestMillis, longestMillis, removal, unmoved);
   }
 
   /** Asks once, and does what an answer of {@link OutputRemovals#since} says. */
   private void exchange() throws Exception {
     long[] answer = (long[]) driver.ask(new RemovalRequest(next));
     next = answer[0];
+    pauseMillis = answer.length > 1 ? shortestMillis : Math.min(longestMillis, 2 * pauseMillis);
     for (int i = 1; i + 1 < answer.length; i += 2) {
       if (answer[i + 1] == OutputRemovals.UNMOVED) {
         unmoved.accept((int) answer[i]);

@@ -80,7 +80,7 @@ public final class SettingsReference {
       | `spark.io.encryption.enabled`, `.keySizeBits`, `.keygen.algorithm` | frames are encrypted and authenticated \
       with AES-GCM before they reach a file, a memory file or the network, under keys made of Spark's key; with \
       `spark.shuffle.useOldFetchProtocol` shuffles fall back to Spark's own sort shuffle |
-      | push-based shuffle | shuffles fall back, and blocks are fetched by netty |
+      | push-based shuffle | all shuffles of the application fall back ([why all](what-is-accelerated.md)), and blocks are fetched by netty |
       | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks \
       are fetched by netty, but for frames that `spark.io.encryption.enabled` has encrypted and authenticated |
       | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are; \

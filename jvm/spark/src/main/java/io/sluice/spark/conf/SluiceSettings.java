@@ -55,18 +55,19 @@ public final class SluiceSettings {
           + "spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
 
   public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
-      "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.OFF, Locale.ROOT, true,
+      "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.UNREFERENCED, Locale.ROOT, true,
       "Which shuffles of a SQL execution are removed when it ends: files, memory and what other executors find them "
-          + "by, on all executors, within a few seconds. off: none; Spark removes a shuffle after a garbage collection "
+          + "by, on all executors, within ten seconds. off: none; Spark removes a shuffle after a garbage collection "
           + "in the driver has found that nothing refers to it. unreferenced: shuffles of plans that Spark makes for "
-          + "one action and that no other action can run: those of count, show, take, first, head, tail, isEmpty and "
-          + "of commands (writes, INSERT, CREATE TABLE AS SELECT); not those of collect, toPandas and other actions, "
-          + "which run the plan of the Dataset, and would run it again. all: the shuffles of every execution, except "
+          + "one execution and that nobody can run again: those of count, show, take, first, head, tail, isEmpty, of "
+          + "commands (writes, INSERT, CREATE TABLE AS SELECT), of statements in the spark-sql shell, of what clients "
+          + "of Spark Connect fetch, and of a stream's batches except with foreachBatch and sinks that Spark does not "
+          + "have itself; not those of collect, toPandas and other actions, which run the plan of the Dataset, and "
+          + "would run it again. all: the shuffles of every execution, except "
           + "toLocalIterator and checkpoints, as Spark 4.1 does with "
           + "spark.sql.classic.shuffleDependency.fileCleanup.enabled: an action that runs the same Dataset again "
           + "computes its shuffles again. Shuffles that cached tables or RDDs made are never removed so. A session can "
-          + "change it for the executions that it starts from then on; where the application started with off, "
-          + "executors learn of the first removal within ten seconds. It needs spark.plugins, and has no effect with "
+          + "change it for the executions that it starts from then on. It needs spark.plugins, and has no effect with "
           + "spark.shuffle.useOldFetchProtocol.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,

@@ -9,7 +9,7 @@ import org.apache.spark.SparkConf;
 public enum SqlCleanup {
   /** None: Spark's cleaner removes a shuffle after the driver's garbage collector has found it unreachable. */
   OFF,
-  /** Those of plans that Spark made for one action, so that no other action can run them. */
+  /** Those of plans that Spark made for one execution, so that nobody can run them again. */
   UNREFERENCED,
   /** Those of all plans: an action that runs a plan again computes its shuffles again. */
   ALL;

@@ -86,6 +86,8 @@ public enum ExecutorGauge {
       state -> state.cache().map(OutputCache::usedBytes).orElse(0L)),
   GPU_CACHE_USED("gpu.cacheUsedBytes", Unit.BYTES, "copies of map outputs in the GPU's memory",
       state -> state.gpu().map(ExecutorGpu::cacheBytes).orElse(0L)),
+  PUBLISHED_OUTPUTS("transport.publishedOutputs", Unit.COUNT,
+      "map outputs that other executors can read one-sidedly now", transport(TransportStatistics::publishedOutputs)),
   MAPPED_REGIONS("transport.mappedRegions", Unit.COUNT, "parts of map outputs that are mapped for peers to read",
       transport(TransportStatistics::mappedRegions)),
   MAPPED_BYTES("transport.mappedBytes", Unit.BYTES, "bytes of those", transport(TransportStatistics::mappedBytes)),

@@ -269,7 +269,8 @@ final class MigrationTable {
             "io.netty.maxDirectMemory limits what Netty receives; blocks that are read one-sidedly are not part of it.",
             "executor.extraJavaOptions")
         .stays("Sluice removes map outputs when Spark does, which is after a garbage collection on the driver; "
-            + "with spark.sluice.sql.cleanup, those of SQL executions when the execution ends.",
+            + "those of SQL executions whose plan nobody can run again when the execution ends "
+            + "(spark.sluice.sql.cleanup).",
             "cleaner.periodicGC.interval")
         .stays("SparkRDMA's guide says false. Rows are then written as they are (level plain). Remove the line: "
             + "Sluice compresses only what shrinks, and the network carries less.", "shuffle.compress")

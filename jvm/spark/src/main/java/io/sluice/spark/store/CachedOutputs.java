@@ -44,8 +44,8 @@ final class CachedOutputs {
   /** Granted requests whose output has not been freed: each holds a descriptor, in memory or on the disk. */
   private long descriptors;
   private long lastNumber;
-  /** Over any shuffle that has outputs here; the time of {@link ReadHistory}. */
-  private long passes;
+  /** The time of {@link ReadHistory}: passes over any shuffle that has outputs here, and shuffles that were made. */
+  private double now;
   private boolean closed;
 
   /**
@@ -101,9 +101,14 @@ final class CachedOutputs {
     usedBytes += charge - output.charge();
     output.setCharge(charge);
     output.setMemoryCharge(charge);
-    CachedShuffle shuffle = shuffles.computeIfAbsent(output.shuffleId(), CachedShuffle::new);
+    CachedShuffle shuffle = shuffles.get(output.shuffleId());
+    if (shuffle == null) {
+      now += ReadHistory.MAKING;
+      shuffle = new CachedShuffle(output.shuffleId());
+      shuffles.put(output.shuffleId(), shuffle);
+    }
     shuffle.committed().add(output);
-    shuffle.history().made(passes);
+    shuffle.history().made(now);
     shuffle.place(output, OutputState.IN_MEMORY);
     return true;
   }
@@ -124,8 +129,8 @@ final class CachedOutputs {
     if (shuffle == null || !shuffle.history().isNewPass(stage)) {
       return false;
     }
-    passes++;
-    shuffle.history().read(stage, passes);
+    now++;
+    shuffle.history().read(stage, now);
     return shuffle.firstToComeBack() != null;
   }
 
@@ -151,8 +156,8 @@ final class CachedOutputs {
     }
     CachedOutput cheapest = cheapestToMove();
     boolean worthIt = cheapest != null
-        && shuffleOf(cheapest).costOfMove(cheapest, passes) * MoveOrder.ADVANTAGE
-            < shuffleOf(wanted).gainOfReturn(wanted, passes);
+        && shuffleOf(cheapest).costOfMove(cheapest, now) * MoveOrder.ADVANTAGE
+            < shuffleOf(wanted).gainOfReturn(wanted, now);
     return worthIt ? new Copy(startMove(cheapest), true) : null;
   }
 
@@ -161,10 +166,10 @@ final class CachedOutputs {
     CachedOutput cheapest = null;
     double least = Double.POSITIVE_INFINITY;
     for (CachedShuffle shuffle : shuffles.values()) {
-      CachedOutput candidate = shuffle.cheapestToMove(passes);
-      if (candidate != null && shuffle.costOfMove(candidate, passes) < least) {
+      CachedOutput candidate = shuffle.cheapestToMove(now);
+      if (candidate != null && shuffle.costOfMove(candidate, now) < least) {
         cheapest = candidate;
-        least = shuffle.costOfMove(candidate, passes);
+        least = shuffle.costOfMove(candidate, now);
       }
     }
     return cheapest;
@@ -178,9 +183,9 @@ final class CachedOutputs {
       CachedOutput candidate = shuffle.firstToComeBack();
       // One that is larger than a limit that was lowered must not keep the others away.
       if (candidate != null && candidate.memoryCharge() <= limitBytes
-          && shuffle.gainOfReturn(candidate, passes) > most) {
+          && shuffle.gainOfReturn(candidate, now) > most) {
         first = candidate;
-        most = shuffle.gainOfReturn(candidate, passes);
+        most = shuffle.gainOfReturn(candidate, now);
       }
     }
     return first;

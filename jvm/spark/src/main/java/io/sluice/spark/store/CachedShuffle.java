@@ -55,7 +55,7 @@ final class CachedShuffle {
   }
 
   /** The output whose move costs least; null when none can move. */
-  CachedOutput cheapestToMove(long now) {
+  CachedOutput cheapestToMove(double now) {
     CachedOutput fresh = onlyInMemory.isEmpty() ? null : onlyInMemory.first();
     CachedOutput copied = withCopy.isEmpty() ? null : withCopy.first();
     if (fresh == null || copied == null) {
@@ -65,7 +65,7 @@ final class CachedShuffle {
   }
 
   /** What moving one of its outputs costs. */
-  double costOfMove(CachedOutput output, long now) {
+  double costOfMove(CachedOutput output, double now) {
     return MoveOrder.costOfMove(history.expectedPasses(now), output.memoryCharge(), output.diskFile() != null);
   }
 
@@ -75,7 +75,7 @@ final class CachedShuffle {
   }
 
   /** What is gained when one of its outputs comes back. */
-  double gainOfReturn(CachedOutput output, long now) {
+  double gainOfReturn(CachedOutput output, double now) {
     return MoveOrder.gainOfReturn(history.expectedPasses(now), output.memoryCharge());
   }
 }

@@ -50,7 +50,7 @@ class OutputRemovalsTest {
         throw new IllegalStateException("the driver is busy");
       }
       return removals.since(((RemovalRequest) message).from());
-    }, true, (shuffleId, lastMapId) -> applied.add(shuffleId + " up to " + lastMapId),
+    }, (shuffleId, lastMapId) -> applied.add(shuffleId + " up to " + lastMapId),
         shuffleId -> applied.add(shuffleId + " unmoved"))) {
       Await.until("the first is applied", () -> applied.size() == 1);
       removals.add(6, 60);
@@ -61,21 +61,26 @@ class OutputRemovalsTest {
     assertEquals(List.of("5 up to 50", "6 up to 60", "7 unmoved", "8 up to -1"), applied);
   }
 
-  /** Here the first pause is the shorter one, so that the test need not wait for the longer. */
   @Test
-  void theFirstRemovalChangesThePause() throws InterruptedException {
-    AtomicInteger asked = new AtomicInteger();
+  void theDriverIsAskedSeldomWhileNothingIsRemoved() {
+    List<Long> nanos = new CopyOnWriteArrayList<>();
     AtomicInteger applied = new AtomicInteger();
     try (RemovalPoll poll = RemovalPoll.start(message -> {
-      asked.incrementAndGet();
+      nanos.add(System.nanoTime());
       return removals.since(((RemovalRequest) message).from());
-    }, 1, (shuffleId, lastMapId) -> applied.incrementAndGet(), shuffleId -> {})) {
-      Await.until("it asks though nothing is removed", () -> asked.get() >= 50);
-      removals.add(5, 50);
-      Await.until("it has removed it", () -> applied.get() == 1);
-      int before = asked.get();
-      TimeUnit.MILLISECONDS.sleep(300);
-      assertTrue(asked.get() - before < 20, () -> asked.get() - before + " questions in 0.3 s");
+    }, 10, 300, (shuffleId, lastMapId) -> applied.incrementAndGet(), shuffleId -> {})) {
+      // Pauses of 10, 20, 40, 80, 160 and then 300 ms.
+      Await.until("it asks though nothing is removed", () -> nanos.size() >= 8);
+      assertTrue(nanos.get(7) - nanos.get(6) >= TimeUnit.MILLISECONDS.toNanos(300), () -> "asked at " + nanos);
+      for (int i = 1; i <= 100; i++) {
+        int count = i;
+        removals.add(i, 50);
+        // Under load a thread may wait as long as the longest pause, but not each time.
+        Await.until("it has removed them", () -> applied.get() == count);
+      }
+      long first = nanos.get(nanos.size() - 100);
+      assertTrue(nanos.get(nanos.size() - 1) - first < TimeUnit.MILLISECONDS.toNanos(100 * 300),
+          () -> "asked at " + nanos);
     }
   }
 }

@@ -12,12 +12,24 @@ import io.sluice.spark.ShuffleFiles;
 import io.sluice.spark.VariantsInAll;
 import io.sluice.spark.metrics.Counter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.api.java.function.VoidFunction2;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.streaming.DataStreamWriter;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.Trigger;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.storage.StorageLevel;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -28,6 +40,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import scala.Option;
+import scala.runtime.AbstractFunction0;
 
 /**
  * Which shuffles go when a SQL execution ends ({@code spark.sluice.sql.cleanup}), and that those which stay are used
@@ -46,8 +60,8 @@ class SqlCleanupTest {
 
   @BeforeAll
   static void start() {
-    // Without Spark's own cleaner: what goes is removed by Sluice.
-    spark = LocalSpark.start(Map.of(CLEANUP, "unreferenced", "spark.cleaner.referenceTracking", "false",
+    // By default it is unreferenced. Without Spark's own cleaner: what goes is removed by Sluice.
+    spark = LocalSpark.start(Map.of("spark.cleaner.referenceTracking", "false",
         "spark.sql.shuffle.partitions", "3", "spark.sql.autoBroadcastJoinThreshold", "-1"));
   }
 
@@ -248,6 +262,118 @@ class SqlCleanupTest {
     Dataset<Row> checkpointed = joined().localCheckpoint(false);
     settle();
     assertEquals(ROWS, checkpointed.count());
+    assertEquals(0, fetchFailures());
+  }
+
+  /** The statements of the spark-sql shell, and what clients of Spark Connect fetch, by the names that Spark gives. */
+  @ParameterizedTest
+  @ValueSource(strings = {"cli", "collectArrow"})
+  void shufflesOfPlansThatAServerMadeGo(String action) {
+    long before = removed();
+    QueryExecution execution = joined().queryExecution();
+    SQLExecution.withNewExecutionId(execution, Option.apply(action),
+        new AbstractFunction0<Object>() {
+          @Override
+          public Object apply() {
+            return execution.executedPlan().executeCollect();
+          }
+        });
+    assertEquals(0, files());
+    assertTrue(removed() > before);
+  }
+
+  /** The sinks of Spark keep nothing of a batch; the function of foreachBatch may. */
+  @ParameterizedTest
+  @ValueSource(strings = {"memory", "parquet", "foreachBatch"})
+  void shufflesOfBatchesOfStreamsGoWhereSparkAloneHasHadThem(String sink) throws Exception {
+    Path input = folder.resolve("input");
+    table().write().parquet(input.toString());
+    long before = removed();
+    Dataset<Row> stream = spark.session().readStream().schema("id LONG, k LONG").parquet(input.toString())
+        .repartition(2, col("k"));
+    List<Dataset<Row>> kept = new ArrayList<>();
+    DataStreamWriter<Row> writer = switch (sink) {
+      case "memory" -> stream.groupBy("k").count().writeStream().format("memory").queryName("sums")
+          .outputMode("complete");
+      case "parquet" -> stream.writeStream().format("parquet").option("path", folder.resolve("out").toString());
+      default -> stream.writeStream().foreachBatch((VoidFunction2<Dataset<Row>, Long>) (batch, id) -> {
+        kept.add(batch);
+        assertEquals(ROWS, batch.count());
+      });
+    };
+    StreamingQuery query = writer.option("checkpointLocation", folder.resolve("checkpoint").toString())
+        .trigger(Trigger.AvailableNow()).start();
+    assertTrue(query.awaitTermination(120_000), "the stream has not ended");
+    switch (sink) {
+      case "memory" -> assertEquals(10, spark.session().table("sums").collectAsList().size());
+      case "parquet" ->
+          assertEquals(ROWS, spark.session().read().parquet(folder.resolve("out").toString()).collectAsList().size());
+      default -> {
+        assertTrue(files() > 0);
+        long written = outputs();
+        assertEquals(ROWS, kept.get(0).collectAsList().size());
+        assertEquals(written, outputs(), "the batch's shuffle was there");
+      }
+    }
+    if (!sink.equals("foreachBatch")) {
+      assertEquals(0, files());
+      assertTrue(removed() > before);
+    }
+    assertEquals(0, fetchFailures());
+  }
+
+  /** A catalog whose command makes an RDD and keeps it, as table formats keep the state of a table. */
+  public static final class KeepingCatalog implements SupportsNamespaces {
+    private static RDD<InternalRow> kept;
+
+    @Override
+    public void initialize(String name, CaseInsensitiveStringMap options) {}
+
+    @Override
+    public String name() {
+      return "keeping";
+    }
+
+    @Override
+    public String[][] listNamespaces() {
+      return new String[0][];
+    }
+
+    @Override
+    public String[][] listNamespaces(String[] namespace) {
+      return new String[0][];
+    }
+
+    @Override
+    public Map<String, String> loadNamespaceMetadata(String[] namespace) {
+      return Map.of();
+    }
+
+    @Override
+    public void createNamespace(String[] namespace, Map<String, String> metadata) {
+      kept = joined().queryExecution().toRdd();
+      assertEquals(ROWS, kept.count());
+    }
+
+    @Override
+    public void alterNamespace(String[] namespace, NamespaceChange... changes) {}
+
+    @Override
+    public boolean dropNamespace(String[] namespace, boolean cascade) {
+      return false;
+    }
+  }
+
+  @Test
+  void shufflesThatTheCodeOfACommandHasMadeStay() {
+    spark.session().conf().set("spark.sql.catalog.keeping", KeepingCatalog.class.getName());
+    // Without adaptive execution, whose stages toRdd runs as jobs of their own.
+    spark.session().conf().set(ADAPTIVE, "false");
+    spark.session().sql("CREATE NAMESPACE keeping.state");
+    assertTrue(files() > 0);
+    long written = outputs();
+    assertEquals(ROWS, KeepingCatalog.kept.count());
+    assertEquals(written, outputs());
     assertEquals(0, fetchFailures());
   }
 
