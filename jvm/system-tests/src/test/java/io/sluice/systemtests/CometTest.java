@@ -234,7 +234,9 @@ class CometTest {
     assumeTrue(Engine.UNDER_TEST.isSluice());
     Path folder = SparkApplication.workDir().resolve("comet-secrets");
     try (Neighbour comet = cometWithExchanges();
-        SparkApplication application = uncompressed(encrypted).set("spark.sluice.mode", mode).start()) {
+        SparkApplication application = uncompressed(encrypted).set("spark.sluice.mode", mode)
+            // Files are looked at when nobody has the shuffle any more.
+            .set("spark.cleaner.referenceTracking", "false").start()) {
       secrets(application.session(), folder, 40_000);
       try (MarkerWatch watch = MarkerWatch.below(application.localDir())) {
         assertMovedAsColumns(application, 5);
