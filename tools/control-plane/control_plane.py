@@ -92,7 +92,7 @@ def build(home):
     with tempfile.TemporaryDirectory(prefix="new-", dir=BUILD) as folder:
         downloaded = go("mod", "download", limit_seconds=DOWNLOAD_SECONDS)
         if downloaded.returncode != 0:
-            raise Unavailable(f"the modules cannot be had: {(downloaded.stdout.strip() or 'no message').splitlines()[-1]}")
+            raise Unavailable(f"the modules cannot be had: {last_line(downloaded.stdout)}")
         for package, name in PROGRAMS.items():
             built = go("build", "-trimpath", "-ldflags=-s -w", "-o", f"{folder}/{name}", package,
                        limit_seconds=BUILD_SECONDS)
@@ -107,6 +107,10 @@ def build(home):
 def go(*arguments, limit_seconds):
     return subprocess.run(["go", *arguments], cwd=SOURCES, timeout=limit_seconds, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+
+
+def last_line(text):
+    return (text.strip() or "no message").splitlines()[-1]
 
 
 def free_ports(count):

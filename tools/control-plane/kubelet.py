@@ -22,7 +22,7 @@ import threading
 import time
 from pathlib import Path
 
-from control_plane import Refused, ended_with_parent
+from control_plane import Refused, ended_with_parent, last_line
 
 POLL_SECONDS = 0.3
 # What `terminationGracePeriodSeconds` is where a pod does not say it.
@@ -55,7 +55,7 @@ def obstacle(folder):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     except FileNotFoundError:
         return "no unshare"
-    return "" if done.returncode == 0 else f"pods need namespaces: {(done.stdout.strip() or 'refused').splitlines()[-1]}"
+    return "" if done.returncode == 0 else f"pods need namespaces: {last_line(done.stdout)}"
 
 
 def root_script(root, shared):
@@ -71,7 +71,8 @@ def root_script(root, shared):
         elif entry.is_dir() and entry.name not in OWN_FOLDERS:
             yield f"mkdir {target} && mount --rbind {shlex.quote(str(entry))} {target}"
     yield f"mkdir {place}/proc && mount -t proc proc {place}/proc"
-    yield f"for each in opt var run tmp; do mkdir {place}/$each; done; chmod 1777 {place}/tmp; ln -s ../run {place}/var/run"
+    yield f"for each in opt var run tmp; do mkdir {place}/$each; done"
+    yield f"chmod 1777 {place}/tmp; ln -s ../run {place}/var/run"
     for inside, outside in shared.items():
         target = shlex.quote(f"{root}{inside}")
         make = "mkdir -p" if Path(outside).is_dir() else 'install -D /dev/null'
@@ -301,11 +302,12 @@ class NodesOfThisMachine:
 
     def _write_map(self, folder, namespace, wanted):
         try:
-            data = self.api.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{wanted['name']}").get("data", {})
+            found = self.api.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{wanted['name']}")
         except Refused as e:
             if e.status == 404:
                 raise NotYet(wanted["name"]) from e
             raise
+        data = found.get("data", {})
         for item in wanted.get("items") or [{"key": key, "path": key} for key in data]:
             (folder / item["path"]).write_text(data[item["key"]], encoding="utf-8")
 

@@ -1,5 +1,5 @@
 // Makes the keys and certificates of a control plane that lives for one test: a certificate authority, the API server's
-// certificate for loopback addresses and the names by which pods know it, and the key that signs the tokens of accounts.
+// certificate for loopback and the names by which pods know it, and the key that signs the tokens of accounts.
 // The authority's own key is kept nowhere.
 //
 //	go run . FOLDER        writes ca.crt, server.crt, server.key and tokens.key

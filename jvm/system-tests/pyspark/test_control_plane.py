@@ -53,8 +53,8 @@ def definition_of(kind):
 class ControlPlaneTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.account_block, cls.submit, cls.kubeflow, cls.apache = guide.commands(
-            "docs/deployment/kubernetes.md", "test_control_plane")
+        cls.account_block, cls.submit, cls.kubeflow, cls.apache = guide.commands("docs/deployment/kubernetes.md",
+                                                                                   "test_control_plane")
         BUILD.mkdir(exist_ok=True)
         cls.plane = ControlPlane().__enter__()
         cls.addClassCleanup(cls.plane.__exit__)
@@ -157,7 +157,7 @@ class ControlPlaneTest(unittest.TestCase):
             refusals = [each["message"] for each in pod.get("status", {}).get("conditions", [])
                         if each["type"] == "PodScheduled" and each["status"] == "False"]
             return pod["spec"].get("nodeName") or "".join(refusals)
-        return await_true(lambda: f"the scheduler says nothing of {name}:\n{self.plane.log_end('kube-scheduler')}", said,
+        return await_true(lambda: f"nothing is said of {name}:\n{self.plane.log_end('kube-scheduler')}", said,
                           LIMIT_SECONDS)
 
     def test_executors_with_the_nodes_network_go_to_nodes_of_their_own(self):
