@@ -67,7 +67,12 @@ class ControlPlaneTest(unittest.TestCase):
 
     def define(self, file, name):
         self.plane.kubectl("apply", "--server-side", "-f", file)
-        self.plane.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=120s")
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+
+        def established():
+            conditions = self.plane.api.request("GET", path).get("status", {}).get("conditions") or []
+            return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+        await_true(lambda: f"{name} is not established", established, LIMIT_SECONDS)
 
     # --- The files -----------------------------------------------------------------------------------------------
 
