@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 from control_plane import Refused, ended_with_parent, last_line
+from exec_server import ExecServer, piped
 
 POLL_SECONDS = 0.3
 # What `terminationGracePeriodSeconds` is where a pod does not say it.
@@ -87,6 +88,7 @@ class Pod:
         self.pod, self.address, self.folder = pod, address, folder
         self.name = pod["metadata"]["name"]
         self.process = None
+        self.variables = None  # of its process
         self.must_end = None  # when its processes are killed, after they were asked to end
         self.started = None
 
@@ -137,8 +139,9 @@ def now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def register(api, name, devices=None):
-    """A node that has no more than its name, room for pods, and these devices: resource -> number."""
+def register(api, name, devices=None, port=None):
+    """A node that has no more than its name, room for pods, and these devices: resource -> number. At the port it
+    serves commands in its pods."""
     api.request("POST", "/api/v1/nodes", {
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}}})
@@ -146,7 +149,9 @@ def register(api, name, devices=None):
     api.patch(f"/api/v1/nodes/{name}/status", {"status": {
         "capacity": room, "allocatable": room, "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
         "conditions": [{"type": "Ready", "status": "True", "reason": "StandIn", "message": "runs pods",
-                        "lastHeartbeatTime": now(), "lastTransitionTime": now()}]}})
+                        "lastHeartbeatTime": now(), "lastTransitionTime": now()}],
+        **({"daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+            "declaredFeatures": ["ExtendWebSocketsToKubelet"]} if port else {})}})
     # New nodes have the taint of one that is not ready; the controller that takes it away is not running.
     api.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": []}})
 
@@ -166,20 +171,25 @@ class NodesOfThisMachine:
         self.pods = {}  # uid -> Pod
         self.addresses = 0
         self.stopping = threading.Event()
+        self.servers = contextlib.ExitStack()
         self.lock = threading.Lock()
         self.thread = threading.Thread(target=self._run, name="kubelet", daemon=True)
 
     def __enter__(self):
         self.folder.mkdir()
-        for name in self.names:
-            register(self.api, name)
         self.plane.stack.callback(self.__exit__)
+        keys = self.plane.authority.parent
+        server = self.servers.enter_context(ExecServer(keys / "server.crt", keys / "server.key", self.start_in))
+        for name in self.names:
+            register(self.api, name, port=server.port)
         self.thread.start()
         return self
 
     def __exit__(self, *failure):
         self.stopping.set()
-        self.thread.join(timeout=120)
+        self.servers.close()
+        if self.thread.is_alive():
+            self.thread.join(timeout=120)
         for pod in self.pods.values():
             kill(pod.process, signal.SIGKILL)
             if pod.process is not None:
@@ -191,12 +201,20 @@ class NodesOfThisMachine:
             pod, = [each for each in self.pods.values() if each.name == name]
             kill(pod.process, signal.SIGKILL)
 
-    def log(self, name):
-        """What the pods of this name have printed."""
-        return "\n".join(file.read_text(encoding="utf-8", errors="replace")
-                         for file in sorted(self.folder.glob(f"*/{name}.log")))
+    def start_in(self, namespace, name, command):
+        """Starts a command beside a pod's process, in its namespaces and with its variables; LookupError if there is
+        none."""
+        with self.lock:
+            running = {(each.pod["metadata"]["namespace"], each.name): each for each in self.pods.values()
+                       if each.process.poll() is None}
+            pod = running[namespace, name]
+            first = Path(f"/proc/{pod.process.pid}/task/{pod.process.pid}/children").read_text().split()[0]
+        user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+        return piped(["nsenter", "--target", first, *user, "--mount", "--pid", "--uts", "--ipc", "--root", "--wd", "--",
+                      *command], pod.variables)
 
     def logs(self):
+        """What each pod has printed."""
         return {file.stem: file.read_text(encoding="utf-8", errors="replace")
                 for file in sorted(self.folder.glob("*/*.log"))}
 
@@ -283,6 +301,7 @@ class NodesOfThisMachine:
                 ended_with_parent(unshare("bash", "-euc", "\n".join(lines))), cwd="/", env=environment,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         made.started = now()
+        made.variables = environment
 
     def _folder_of(self, made, volume, part):
         """The folder, or with `part` the file, of a volume that is not memory."""

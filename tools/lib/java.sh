@@ -89,7 +89,8 @@ debian_packages_with_needs() {
   shift
   rm -rf "$state"
   mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$folder"
-  options=(-o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state/cache" -o APT::Sandbox::User= -o Debug::NoLocking=1)
+  options=(-o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state/cache" -o APT::Sandbox::User=
+    -o Debug::NoLocking=1)
   apt-get "${options[@]}" update &&
     apt-get "${options[@]}" install --yes --no-install-recommends --download-only "$@" || return 1
   for package in "$state"/cache/archives/*.deb; do

@@ -1,5 +1,6 @@
 """What the stand-in for a kubelet (tools/control-plane/kubelet.py) makes of pods, without a control plane."""
 
+import io
 import os
 import sys
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parents[1] / "control-plane"
 sys.path.insert(0, str(TOOLS))
 
+import exec_server  # noqa: E402
 from control_plane import free_ports, remove_folders_of_the_dead  # noqa: E402
 from kubelet import Pod, Unsupported, expanded, size_in_bytes  # noqa: E402
 
@@ -53,6 +55,32 @@ class KubeletTest(unittest.TestCase):
         self.assertEqual([{"False"}, {"True"}], [
             {each["status"] for each in made.status(phase, {})["status"]["conditions"]}
             for phase in ("Succeeded", "Running")])
+
+
+def masked(kind, content, mask=b"\1\2\3\4"):
+    """A frame as a client sends it."""
+    whole = exec_server.frame(kind, content)
+    head = whole[:len(whole) - len(content)]
+    return head[:1] + bytes([head[1] | 0x80]) + head[2:] + mask + bytes(b ^ mask[n % 4] for n, b in enumerate(content))
+
+
+class ExecTest(unittest.TestCase):
+    def test_frames_of_each_length_are_read_as_they_were_written(self):
+        for length in (0, 1, 125, 126, 127, 65535, 65536):
+            content = bytes(n % 251 for n in range(length))
+            with self.subTest(length):
+                self.assertEqual((2, content), exec_server.read_frame(io.BytesIO(masked(2, content))))
+
+    def test_frames_of_nobodys_are_refused(self):
+        whole = masked(2, b"text")
+        for bad in (b"", whole[:1], whole[:-1], exec_server.frame(2, b"text"), masked(2, b"x" * 65537)):
+            with self.subTest(bad[:9]), self.assertRaises(ValueError):
+                exec_server.read_frame(io.BytesIO(bad))
+
+    def test_how_a_command_has_ended(self):
+        self.assertEqual("Success", exec_server.status(0)["status"])
+        for code, wanted in ((3, "3"), (-9, "137")):
+            self.assertEqual([{"reason": "ExitCode", "message": wanted}], exec_server.status(code)["details"]["causes"])
 
 
 class FoldersTest(unittest.TestCase):

@@ -53,8 +53,8 @@ def definition_of(kind):
 class ControlPlaneTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.account_block, cls.submit, cls.kubeflow, cls.apache = guide.commands("docs/deployment/kubernetes.md",
-                                                                                   "test_control_plane")
+        blocks = guide.commands("docs/deployment/kubernetes.md", "test_control_plane")
+        cls.account_block, cls.submit, cls.kubeflow, cls.apache, cls.doctor = blocks
         BUILD.mkdir(exist_ok=True)
         cls.plane = ControlPlane().__enter__()
         cls.addClassCleanup(cls.plane.__exit__)
@@ -287,6 +287,7 @@ class ControlPlaneTest(unittest.TestCase):
             await_true(said, (folder / "report.json.ready").exists, LIMIT_SECONDS)
             first = self.pods_with("spark-role=executor")
             self.assertEqual(2, len(first))
+            self.assert_doctor_sees(first[1])
             node.kill(first[0])
             await_true(said, (folder / "report.json").exists, LIMIT_SECONDS)
             driver, = self.pods_with("spark-role=driver")
@@ -298,6 +299,15 @@ class ControlPlaneTest(unittest.TestCase):
         self.assertEqual(4, len(names), f"a driver, two executors, and one in place of {first[0]}: {names}")
         await_true(said, lambda: self.pods_with("spark-role=executor") == [], LIMIT_SECONDS)
         return driver
+
+    def assert_doctor_sees(self, pod):
+        """The guide's command in a pod that runs: it is one of Kubernetes', and its /dev/shm the template's."""
+        variables = self.plane.variables(self.plane.kubeconfig()) | {"POD": pod}
+        printed = guide.run(self.doctor, FILES, variables, LIMIT_SECONDS)
+        for line in ("in a container \\(Kubernetes\\)", "/dev/shm has 64 MiB", "Usable on this machine: UCX"):
+            self.assertRegex(printed, line)
+        with self.assertRaisesRegex(Refused, "exit code 3"):
+            self.plane.kubectl("exec", "-n", "spark", pod, "--", "sh", "-c", "exit 3")
 
     def pods_with(self, label):
         return sorted(pod["metadata"]["name"] for pod in self.plane.api.list(
