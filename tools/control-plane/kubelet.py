@@ -177,6 +177,7 @@ class NodesOfThisMachine:
 
     def __enter__(self):
         self.folder.mkdir()
+        # Runners of tests do not end all blocks when they are interrupted.
         self.plane.stack.callback(self.__exit__)
         keys = self.plane.authority.parent
         server = self.servers.enter_context(ExecServer(keys / "server.crt", keys / "server.key", self.start_in))
@@ -192,8 +193,10 @@ class NodesOfThisMachine:
             self.thread.join(timeout=120)
         for pod in self.pods.values():
             kill(pod.process, signal.SIGKILL)
-            if pod.process is not None:
-                pod.process.wait(timeout=60)
+            pod.process.wait(timeout=60)
+        for name in self.names:
+            with contextlib.suppress(OSError, http.client.HTTPException, Refused):
+                self.api.request("DELETE", f"/api/v1/nodes/{name}")
 
     def kill(self, name):
         """Ends a pod's processes as the kernel does for want of memory."""

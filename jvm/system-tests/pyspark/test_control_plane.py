@@ -206,6 +206,28 @@ class ControlPlaneTest(unittest.TestCase):
         self.assertIn("networkpolicies.networking.k8s.io … is forbidden", (
             guide.GUIDES / "kubernetes.md").read_text(encoding="utf-8"))
 
+    def test_executors_of_each_template_are_taken(self):
+        """The pods that a driver in this process's place makes of settings and templates, by the same account."""
+        for template in TEMPLATES:
+            with self.subTest(template), tempfile.TemporaryDirectory(
+                    prefix="control-plane-client-", dir=BUILD, ignore_cleanup_errors=True) as name:
+                self.assert_executors_are_taken(Path(name), template)
+
+    def assert_executors_are_taken(self, folder, template):
+        earlier = len(list(self.plane.audited()))
+        arguments = recommended_arguments()
+        variables = self.variables(folder, {
+            "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
+            "spark.driver.extraClassPath": arguments[arguments.index("--jars") + 1]})
+        variables |= {"DEPLOY_MODE": "client", "TEMPLATE": str(FILES / template),
+                      "APPLICATION": str(HERE / "waiting_job.py")}
+        self.addCleanup(self.plane.kubectl, "delete", "pods", "--all", "-n", "spark", "--force", "--grace-period=0")
+        with running(self.submit, folder, "submit", variables) as log:
+            await_true(lambda: log.read_text(encoding="utf-8")[-6000:],
+                       lambda: len(self.pods_with("spark-role=executor")) == 2, LIMIT_SECONDS)
+        self.plane.kubectl("delete", "pods", "--all", "-n", "spark", "--force", "--grace-period=0")
+        self.assert_nothing_was_refused(earlier)
+
     def image(self, folder):
         """What an image for Spark has in /opt, of this PySpark and the jar."""
         import pyspark
@@ -329,10 +351,16 @@ class ControlPlaneTest(unittest.TestCase):
         self.plane.kubectl("delete", "pod", driver, "-n", "spark", "--timeout=120s")
         await_true(lambda: f"left: {self.made_for(driver)}", lambda: self.made_for(driver) == [], LIMIT_SECONDS)
 
-    def assert_rights_were_enough(self, earlier):
-        """Of the requests after the `earlier` first ones none of the account's was refused; it made all kinds."""
+    def assert_nothing_was_refused(self, earlier):
+        """Of the account's requests after the `earlier` first ones of all; returns their events."""
         events = [event for event in list(self.plane.audited())[earlier:] if event["user"]["username"] == ACCOUNT]
-        self.assertEqual([], [event["requestURI"] for event in events if event["responseStatus"]["code"] == 403])
+        self.assertEqual([], [event["requestURI"] for event in events
+                              if event["responseStatus"]["code"] in (400, 403, 422)])
+        return events
+
+    def assert_rights_were_enough(self, earlier):
+        """The same, and objects of all kinds were made."""
+        events = self.assert_nothing_was_refused(earlier)
         made = {event["objectRef"]["resource"] for event in events if event["responseStatus"]["code"] == 201}
         self.assertLessEqual({"pods", "services", "configmaps", "networkpolicies"}, made)
 
