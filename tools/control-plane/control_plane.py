@@ -6,6 +6,8 @@ their projects' Go modules (go.mod), on loopback, in a folder of its own. Nodes 
                                   with 77 and one line where they cannot be had
     control_plane.py              runs a control plane until it is interrupted; prints how kubectl reaches it
 
+On the machine's loopback it answers nobody who has no token or certificate of its folder, which is its user's alone.
+
 The programs are in build/control-plane, by what they were built of. What runs is ended, and its folder removed, when a
 block `with ControlPlane()` ends, by whatever, or the program; should it be killed, the kernel ends its children (where
 setpriv is), and the next control plane removes the folder.
@@ -208,10 +210,10 @@ class ControlPlane:
         keys = self.folder / "keys"
         keys.mkdir()
         subprocess.run([self.programs / "keys", keys], timeout=COMMAND_SECONDS, check=True)
-        self.authority = keys / "ca.crt"
-        client, peer, self.port = free_ports(3)
-        self._start_etcd(client, peer)
-        self._start_api_server(client, keys)
+        self.authority, self.certificate, self.key = (keys / name for name in ("ca.crt", "server.crt", "server.key"))
+        self.etcd_port, peer, self.port = free_ports(3)
+        self._start_etcd(self.etcd_port, peer)
+        self._start_api_server(self.etcd_port, keys)
         self._start_program("kube-controller-manager", [
             f"--kubeconfig={self.kubeconfig()}", f"--controllers={','.join(CONTROLLERS)}", "--leader-elect=false",
             "--secure-port=0", f"--root-ca-file={self.authority}",
@@ -220,13 +222,19 @@ class ControlPlane:
             f"--kubeconfig={self.kubeconfig()}", "--leader-elect=false", "--secure-port=0"])
 
     def _start_etcd(self, client, peer):
-        here = f"http://127.0.0.1:{peer}"
+        for_clients, for_peers = f"https://127.0.0.1:{client}", f"https://127.0.0.1:{peer}"
         # Nothing that etcd keeps outlives it, so it need not wait for the disk.
         self._start_program("etcd", [
             "--name=one", f"--data-dir={self.folder / 'etcd'}", "--unsafe-no-fsync", "--logger=zap",
-            f"--listen-client-urls=http://127.0.0.1:{client}", f"--advertise-client-urls=http://127.0.0.1:{client}",
-            f"--listen-peer-urls={here}", f"--initial-advertise-peer-urls={here}", f"--initial-cluster=one={here}"])
-        self._await("etcd", lambda: answers(client, "/health"))
+            f"--listen-client-urls={for_clients}", f"--advertise-client-urls={for_clients}", "--client-cert-auth",
+            f"--trusted-ca-file={self.authority}", f"--cert-file={self.certificate}", f"--key-file={self.key}",
+            f"--listen-peer-urls={for_peers}", f"--initial-advertise-peer-urls={for_peers}",
+            f"--initial-cluster=one={for_peers}", "--peer-client-cert-auth",
+            f"--peer-trusted-ca-file={self.authority}", f"--peer-cert-file={self.certificate}",
+            f"--peer-key-file={self.key}"])
+        context = ssl.create_default_context(cafile=str(self.authority))
+        context.load_cert_chain(self.certificate, self.key)
+        self._await("etcd", lambda: answers(client, context, "/health"))
 
     def _start_api_server(self, etcd_port, keys):
         admin = secrets.token_hex(16)
@@ -238,9 +246,13 @@ class ControlPlane:
                                       "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}))
         self.audit_log = self.folder / "audit.log"
         self._start_program("kube-apiserver", [
-            f"--etcd-servers=http://127.0.0.1:{etcd_port}", "--bind-address=127.0.0.1", f"--secure-port={self.port}",
-            "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", f"--cert-dir={self.folder / 'certs'}",
-            f"--tls-cert-file={keys / 'server.crt'}", f"--tls-private-key-file={keys / 'server.key'}",
+            f"--etcd-servers=https://127.0.0.1:{etcd_port}", f"--etcd-cafile={self.authority}",
+            f"--etcd-certfile={self.certificate}", f"--etcd-keyfile={self.key}",
+            "--bind-address=127.0.0.1", f"--secure-port={self.port}", "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none", f"--cert-dir={self.folder / 'certs'}",
+            f"--tls-cert-file={self.certificate}", f"--tls-private-key-file={self.key}",
+            f"--kubelet-certificate-authority={self.authority}", f"--kubelet-client-certificate={self.certificate}",
+            f"--kubelet-client-key={self.key}",
             f"--token-auth-file={users}", "--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={keys / 'tokens.key'}",
@@ -326,9 +338,9 @@ class ControlPlane:
                 yield json.loads(line)
 
 
-def answers(port, path):
+def answers(port, context, path):
     try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=5)
         try:
             connection.request("GET", path)
             return connection.getresponse().status == 200

@@ -28,10 +28,10 @@ IDLE_SECONDS = 120
 
 
 class ExecServer:
-    """Serves in the block that it is used in. `start_in(namespace, pod, arguments)` starts a process with pipes, or
-    raises LookupError if no such pod runs here. Who asks is not asked: the port is on loopback."""
+    """Serves a control plane's API server, and nobody else, in the block that it is used in. `start_in(namespace, pod,
+    arguments)` starts a process with pipes, or raises LookupError if no such pod runs here."""
 
-    def __init__(self, certificate, key, start_in):
+    def __init__(self, plane, start_in):
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             timeout = IDLE_SECONDS
@@ -46,8 +46,9 @@ class ExecServer:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(plane.authority))
+        context.load_cert_chain(plane.certificate, plane.key)
+        context.verify_mode = ssl.CERT_REQUIRED
         # Hands are shaken by each connection's own thread, when it first reads.
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
 

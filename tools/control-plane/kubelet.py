@@ -179,8 +179,7 @@ class NodesOfThisMachine:
         self.folder.mkdir()
         # Runners of tests do not end all blocks when they are interrupted.
         self.plane.stack.callback(self.__exit__)
-        keys = self.plane.authority.parent
-        server = self.servers.enter_context(ExecServer(keys / "server.crt", keys / "server.key", self.start_in))
+        server = self.servers.enter_context(ExecServer(self.plane, self.start_in))
         for name in self.names:
             register(self.api, name, port=server.port)
         self.thread.start()

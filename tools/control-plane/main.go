@@ -1,6 +1,6 @@
-// Makes the keys and certificates of a control plane that lives for one test: a certificate authority, the API server's
-// certificate for loopback and the names by which pods know it, and the key that signs the tokens of accounts.
-// The authority's own key is kept nowhere.
+// Makes the keys and certificates of a control plane that lives for one test: a certificate authority, the certificate
+// of its servers for loopback and the names by which pods know them, by which they know each other as clients too, and
+// the key that signs the tokens of accounts. The authority's own key is kept nowhere.
 //
 //	go run . FOLDER        writes ca.crt, server.crt, server.key and tokens.key
 package main
@@ -40,9 +40,9 @@ func writeKeys(folder string, now time.Time) error {
 		KeyUsage: x509.KeyUsageCertSign,
 	}
 	server := x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "kube-apiserver"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(lifetime),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "control-plane"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(lifetime), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
 			"kubernetes.default.svc.cluster.local"},

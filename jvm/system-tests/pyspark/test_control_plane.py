@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,9 @@ TOOLS = guide.ROOT / "tools" / "control-plane"
 sys.path.insert(0, str(TOOLS))
 
 import kubelet  # noqa: E402
-from control_plane import ControlPlane, Refused, await_true, prepare, remove_folders_of_the_dead  # noqa: E402
+from control_plane import (  # noqa: E402
+    Api, ControlPlane, Refused, answers, await_true, prepare, remove_folders_of_the_dead)
+from exec_server import ExecServer  # noqa: E402
 
 FILES = guide.GUIDES / "kubernetes"
 TEMPLATES = ("executor-tcp.yaml", "executor-rdma-host-network.yaml", "executor-rdma-sriov.yaml")
@@ -90,6 +93,17 @@ class ControlPlaneTest(unittest.TestCase):
             with self.assertRaisesRegex(Refused, f"403: .*{ACCOUNT}"):
                 spark.request("GET", path)
 
+    def test_nobody_is_answered_without_token_or_certificate(self):
+        """So that tests that run as root lend root's rights to no other user of the machine."""
+        with self.assertRaisesRegex(Refused, "401"):
+            Api(self.plane.port, self.plane.authority, "wrong").request("GET", "/api/v1/pods")
+        context = ssl.create_default_context(cafile=str(self.plane.authority))
+        self.assertFalse(answers(self.plane.etcd_port, context, "/health"))
+        started = []
+        with ExecServer(self.plane, lambda *asked: started.append(asked)) as server:
+            self.assertFalse(answers(server.port, context, "/exec/spark/pod/executor?command=true"))
+        self.assertEqual([], started)
+
     def pod(self, template, name):
         """The pod of a template, with what Spark adds before it sends it: a name and an image."""
         added = {"metadata": {"name": name, "namespace": "spark"},
@@ -156,14 +170,11 @@ class ControlPlaneTest(unittest.TestCase):
     # --- Where pods go -------------------------------------------------------------------------------------------
 
     def place_of(self, name):
-        """The node of a pod, or why it has none, as soon as the scheduler has said so."""
-        def said():
-            pod = self.plane.api.request("GET", f"/api/v1/namespaces/spark/pods/{name}")
-            refusals = [each["message"] for each in pod.get("status", {}).get("conditions", [])
-                        if each["type"] == "PodScheduled" and each["status"] == "False"]
-            return pod["spec"].get("nodeName") or "".join(refusals)
-        return await_true(lambda: f"nothing is said of {name}:\n{self.plane.log_end('kube-scheduler')}", said,
-                          LIMIT_SECONDS)
+        """The node of a pod, or why it has none; empty until the scheduler has said so."""
+        pod = self.plane.api.request("GET", f"/api/v1/namespaces/spark/pods/{name}")
+        refusals = [each["message"] for each in pod.get("status", {}).get("conditions", [])
+                    if each["type"] == "PodScheduled" and each["status"] == "False"]
+        return pod["spec"].get("nodeName") or "".join(refusals)
 
     def test_executors_with_the_nodes_network_go_to_nodes_of_their_own(self):
         """Executors of two jobs, too: who is where goes by the template's label."""
@@ -173,10 +184,16 @@ class ControlPlaneTest(unittest.TestCase):
         self.addCleanup(self.plane.kubectl, "delete", "pods", "--all", "-n", "spark", "--force", "--grace-period=0")
         for name in ("first", "second", "third"):
             self.plane.kubectl("create", "-f", "-", given=self.pod("executor-rdma-host-network.yaml", name))
-        places = [self.place_of(name) for name in ("first", "second", "third")]
-        self.assertEqual({"rdma-1", "rdma-2"}, {place for place in places if place.startswith("rdma-")})
-        refusal, = [place for place in places if not place.startswith("rdma-")]
-        self.assertIn("1 Insufficient rdma/hca, 2 node(s) didn't match pod anti-affinity rules", refusal)
+
+        def places():
+            return sorted(self.place_of(name) for name in ("first", "second", "third"))
+
+        def said():
+            return f"{places()}\n{self.plane.log_end('kube-scheduler')}"
+        # It may look before it knows the nodes.
+        await_true(said, lambda: places()[1:] == ["rdma-1", "rdma-2"], LIMIT_SECONDS)
+        refusal = "1 Insufficient rdma/hca, 2 node(s) didn't match pod anti-affinity rules"
+        await_true(said, lambda: refusal in places()[0], LIMIT_SECONDS)
 
     # --- A job ---------------------------------------------------------------------------------------------------
 
