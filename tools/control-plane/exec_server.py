@@ -12,6 +12,7 @@ import json
 import ssl
 import struct
 import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -25,6 +26,15 @@ OUTPUT, ERRORS, STATUS = 1, 2, 3
 LARGEST_FRAME = 1 << 16
 PIECE = 1 << 15
 IDLE_SECONDS = 120
+
+
+class Connections(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Clients that go, or have no certificate, are no news."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class ExecServer:
@@ -44,8 +54,7 @@ class ExecServer:
 
             do_POST = do_GET
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = Connections(("127.0.0.1", 0), Handler)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(plane.authority))
         context.load_cert_chain(plane.certificate, plane.key)
         context.verify_mode = ssl.CERT_REQUIRED
