@@ -81,3 +81,20 @@ debian_packages() {
   done
   rm -r "$state"
 }
+
+# debian_packages_with_needs FOLDER PACKAGE…: unpacks the system's packages there, with those that they need and this
+# machine does not have. Needs no root.
+debian_packages_with_needs() {
+  local folder=$1 state=$build/debian-needs options package
+  shift
+  rm -rf "$state"
+  mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$folder"
+  options=(-o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state/cache" -o APT::Sandbox::User=
+    -o Debug::NoLocking=1)
+  apt-get "${options[@]}" update &&
+    apt-get "${options[@]}" install --yes --no-install-recommends --download-only "$@" || return 1
+  for package in "$state"/cache/archives/*.deb; do
+    dpkg -x "$package" "$folder" || return 1
+  done
+  rm -r "$state"
+}
