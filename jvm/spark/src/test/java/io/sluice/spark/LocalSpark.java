@@ -29,6 +29,8 @@ public final class LocalSpark implements AutoCloseable {
         .config("spark.plugins", SluicePlugin.class.getName())
         .config("spark.shuffle.manager", SluiceShuffleManager.class.getName())
         .config("spark.sluice.memory.failOnLeak", "true")
+        // Tests look at map outputs when the action is over.
+        .config("spark.sluice.sql.cleanup", "off")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "7")
         .config("spark.sql.adaptive.enabled", "false")

@@ -10,12 +10,14 @@ import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
 import io.sluice.spark.VariantsInAll;
+import io.sluice.spark.conf.Settings;
 import io.sluice.spark.metrics.Counter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
@@ -60,8 +62,9 @@ class SqlCleanupTest {
 
   @BeforeAll
   static void start() {
-    // By default it is unreferenced. Without Spark's own cleaner: what goes is removed by Sluice.
-    spark = LocalSpark.start(Map.of("spark.cleaner.referenceTracking", "false",
+    // The default. Without Spark's own cleaner: what goes is removed by Sluice.
+    spark = LocalSpark.start(Map.of("spark.sluice.sql.cleanup", Settings.from(new SparkConf(false)).sqlCleanup().name(),
+        "spark.cleaner.referenceTracking", "false",
         "spark.sql.shuffle.partitions", "3", "spark.sql.autoBroadcastJoinThreshold", "-1"));
   }
 

@@ -152,17 +152,17 @@ class OutputCacheTest {
   }
 
   @Test
-  void theOldestOfTheOldestShuffleMovesFirst() throws IOException {
+  void theOldestOfTheShuffleThatWasMadeFirstMovesFirst() throws IOException {
     open(3);
-    CachedOutput later = commit(2, 1);
-    CachedOutput first = commit(1, 1);
-    CachedOutput second = commit(1, 2);
+    CachedOutput first = commit(2, 1);
+    CachedOutput second = commit(1, 1);
+    CachedOutput third = commit(1, 2);
     assertEquals(3 * CHARGE, cache.usedBytes());
     commit(3, 1);
-    assertEquals(List.of(true, false, false), List.of(isOnDisk(first), isOnDisk(second), isOnDisk(later)));
+    assertEquals(List.of(true, false, false), List.of(isOnDisk(first), isOnDisk(second), isOnDisk(third)));
     commit(3, 2);
     commit(3, 3);
-    assertEquals(List.of("1/1", "1/2", "2/1"), moved);
+    assertEquals(List.of("2/1", "1/1", "1/2"), moved);
     assertEquals(3 * CHARGE, cache.usedBytes());
     for (int map = 1; map <= 3; map++) {
       assertReadable(3, map);
