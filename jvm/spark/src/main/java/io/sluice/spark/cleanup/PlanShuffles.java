@@ -68,7 +68,7 @@ public final class PlanShuffles {
 
   /** Commands that write a query's rows have the query as their child; others may do anything. */
   private static boolean isCommandsCode(SparkPlan node) {
-    return node instanceof ExecutedCommandExec || node instanceof V2CommandExec && node.children().isEmpty();
+    return node instanceof ExecutedCommandExec || node instanceof V2CommandExec && PlanNodes.children(node).isEmpty();
   }
 
   /** The plans that a node refers to otherwise than as its children. */
