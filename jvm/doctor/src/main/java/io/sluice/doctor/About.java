@@ -27,6 +27,10 @@ final class About {
 
         Is it worth it for my jobs? From event logs of jobs that ran without Sluice:
           java -jar %2$s advise LOG…     (--help: its options)
+        What did it do? From event logs of jobs that ran with it; needs SPARK_HOME:
+          java -jar %2$s report LOG…     (--help: its options)
+        How much memory will executors use? And a file with another shuffle's settings as Sluice's; needs SPARK_HOME:
+          java -jar %2$s conf KEY=VALUE…; conf --from FILE
         """.formatted(version, jar);
   }
 }
