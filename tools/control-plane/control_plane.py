@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A Kubernetes control plane of one machine, for tests: etcd, the API server, controllers and the scheduler, built from
-their projects' Go modules (go.mod), on loopback, in a folder of its own. Nodes are not part of it: see kubelet.py.
+their projects' Go modules (go.mod; operator/go.mod has an operator for it), on loopback, in a folder of its own. Nodes
+are not part of it: see kubelet.py.
 
     control_plane.py --prepare    builds the programs where they are not built: minutes to an hour of CPU, once. Exits
                                   with 77 and one line where they cannot be had
@@ -37,17 +38,19 @@ from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent
 BUILD = SOURCES.parents[1] / "build" / "control-plane"
-# The packages of the programs, and their names here.
-PROGRAMS = {"go.etcd.io/etcd/server/v3": "etcd"} | {
-    f"k8s.io/kubernetes/cmd/{name}": name
-    for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")} | {".": "keys"}
+# The modules, as folders here; the packages of their programs, and the programs' names.
+MODULES = {
+    ".": {".": "keys", "go.etcd.io/etcd/server/v3": "etcd"} | {
+        f"k8s.io/kubernetes/cmd/{name}": name
+        for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")},
+    "operator": {"github.com/kubeflow/spark-operator/v2/cmd/operator": "spark-operator"}}
 BUILD_SECONDS = 3 * 3600
 DOWNLOAD_SECONDS = 1800
 # Of a loaded machine.
-START_SECONDS = 300
-STOP_SECONDS = 30
-REQUEST_SECONDS = 60
-COMMAND_SECONDS = 180
+START_SECONDS = 900
+STOP_SECONDS = 60
+REQUEST_SECONDS = 300
+COMMAND_SECONDS = 900
 SKIPPED = 77
 # Those that the guides' objects need. That which watches nodes is not among them: it would wait for their leases.
 CONTROLLERS = ("serviceaccount-controller", "root-ca-certificate-publisher-controller", "namespace-controller",
@@ -73,7 +76,8 @@ def prepare():
     with open(BUILD / "lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.is_dir():
-            for old in BUILD.glob("v*"):
+            # Of other sources, and of builds that were ended.
+            for old in [*BUILD.glob("v*"), *BUILD.glob("new-*")]:
                 shutil.rmtree(old)
             build(home)
     return home
@@ -83,7 +87,8 @@ def of_sources():
     """Kubernetes' version, with a hash of all that decides what a build gives."""
     if shutil.which("go") is None:
         raise Unavailable("no go")
-    contents = [(SOURCES / name).read_bytes() for name in ("go.mod", "go.sum", "main.go")]
+    contents = [(SOURCES / name).read_bytes()
+                for name in ("go.mod", "go.sum", "main.go", "operator/go.mod", "operator/go.sum")]
     # One that is too old gets the one of go.mod, or says here that it cannot.
     compiler = go("version", limit_seconds=DOWNLOAD_SECONDS)
     if compiler.returncode != 0:
@@ -95,14 +100,16 @@ def of_sources():
 
 def build(home):
     with tempfile.TemporaryDirectory(prefix="new-", dir=BUILD) as folder:
-        downloaded = go("mod", "download", limit_seconds=DOWNLOAD_SECONDS)
-        if downloaded.returncode != 0:
-            raise Unavailable(f"the modules cannot be had: {last_line(downloaded.stdout)}")
-        for package, name in PROGRAMS.items():
-            built = go("build", "-trimpath", "-ldflags=-s -w", "-o", f"{folder}/{name}", package,
-                       limit_seconds=BUILD_SECONDS)
-            if built.returncode != 0:
-                raise RuntimeError(f"{package} cannot be built:\n{built.stdout[-4000:]}")
+        for module in MODULES:
+            downloaded = go("-C", module, "mod", "download", limit_seconds=DOWNLOAD_SECONDS)
+            if downloaded.returncode != 0:
+                raise Unavailable(f"the modules cannot be had: {last_line(downloaded.stdout)}")
+        for module, programs in MODULES.items():
+            for package, name in programs.items():
+                built = go("-C", module, "build", "-trimpath", "-ldflags=-s -w", "-o", f"{folder}/{name}", package,
+                           limit_seconds=BUILD_SECONDS)
+                if built.returncode != 0:
+                    raise RuntimeError(f"{package} cannot be built:\n{built.stdout[-4000:]}")
         os.chmod(folder, 0o755)
         os.rename(folder, home)
         # What the context removes at its end.

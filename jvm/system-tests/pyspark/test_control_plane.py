@@ -2,8 +2,11 @@
 files are applied, the command submits with the rights of account.yaml and no others, and its pods run as processes of
 this machine, by a stand-in for a node."""
 
+import contextlib
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import ssl
@@ -36,12 +39,19 @@ DEFINITIONS = os.environ.get("SLUICE_DEFINITIONS")
 ACCOUNT = "system:serviceaccount:spark:spark"
 
 
-def kubeflows_definition():
-    """The file of the operator's definition, out of the module that tools/deployment reads our file with."""
-    module = guide.ROOT / "tools" / "deployment"
-    done = subprocess.run(["go", "mod", "download", "-json", KUBEFLOW], cwd=module, timeout=LIMIT_SECONDS, text=True,
-                          stdout=subprocess.PIPE, check=True)
-    return Path(json.loads(done.stdout)["Dir"], "config/crd/bases/sparkoperator.k8s.io_sparkapplications.yaml")
+def kubeflows_module():
+    """The folder of the operator's module: its definitions and its chart."""
+    done = subprocess.run(["go", "mod", "download", "-json", KUBEFLOW], cwd=TOOLS / "operator", timeout=LIMIT_SECONDS,
+                          text=True, stdout=subprocess.PIPE, check=True)
+    return Path(json.loads(done.stdout)["Dir"])
+
+
+def rights_of_kubeflows_chart(module):
+    """A role for the namespace spark with the rules that the chart gives the operator there."""
+    text = (module / "charts/spark-operator-chart/templates/controller/_helpers.tpl").read_text(encoding="utf-8")
+    rules = re.search(r'define "spark-operator\.controller\.policyRules" -}}\n(.*?)\n{{', text, re.DOTALL)[1]
+    return ("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n"
+            f"  name: spark-operator-controller\n  namespace: spark\nrules:\n{rules}\n")
 
 
 def definition_of(kind):
@@ -57,7 +67,7 @@ class ControlPlaneTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         blocks = guide.commands("docs/deployment/kubernetes.md", "test_control_plane")
-        cls.account_block, cls.submit, cls.kubeflow, cls.apache, cls.doctor = blocks
+        cls.account_block, cls.submit, cls.kubeflow, cls.kubeflows_rights, cls.apache, cls.doctor = blocks
         BUILD.mkdir(exist_ok=True)
         cls.plane = ControlPlane().__enter__()
         cls.addClassCleanup(cls.plane.__exit__)
@@ -134,15 +144,73 @@ class ControlPlaneTest(unittest.TestCase):
                     self.plane.kubectl("apply", "--dry-run=server", "-f", "-", given=text.replace(old, new))
 
     def test_application_of_kubeflows_operator(self):
-        name = "sparkapplications.sparkoperator.k8s.io"
-        self.define(kubeflows_definition(), name)
+        self.define_kubeflows()
         self.assertIn("sluice-job created", self.apply(self.kubeflow))
+        self.plane.kubectl("delete", "-f", FILES / "spark-application.yaml")
         text = (FILES / "spark-application.yaml").read_text(encoding="utf-8")
         for old, new, complaint in (("  mode: cluster", "  modes: cluster", "unknown field"),
                                     ("  mode: cluster", "  mode: clusters", "(?i)unsupported value"),
                                     ("    instances: 4", "    instances: many", "must be of type integer")):
             with self.subTest(new), self.assertRaisesRegex(Refused, complaint):
                 self.plane.kubectl("apply", "--dry-run=server", "-f", "-", given=text.replace(old, new))
+
+    def define_kubeflows(self):
+        definitions = kubeflows_module() / "config/crd/bases"
+        for kind in ("sparkapplications", "scheduledsparkapplications", "sparkconnects"):
+            self.define(definitions / f"sparkoperator.k8s.io_{kind}.yaml", f"{kind}.sparkoperator.k8s.io")
+
+    @contextlib.contextmanager
+    def kubeflows_operator(self):
+        """The operator, with the account and the rights that its chart gives it; yields its log."""
+        self.define_kubeflows()
+        self.plane.kubectl("create", "namespace", "spark-operator")
+        self.plane.kubectl("create", "serviceaccount", "spark-operator-controller", "-n", "spark-operator")
+        self.plane.kubectl("apply", "-f", "-", given=rights_of_kubeflows_chart(kubeflows_module()))
+        self.plane.kubectl("create", "rolebinding", "spark-operator-controller", "-n", "spark",
+                           "--role=spark-operator-controller",
+                           "--serviceaccount=spark-operator:spark-operator-controller")
+        token = self.plane.account("spark-operator", "spark-operator-controller").token
+        import pyspark
+        variables = environment() | {
+            "KUBECONFIG": str(self.plane.kubeconfig("operator", token, "spark-operator")),
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(self.plane.port),
+            "SPARK_HOME": pyspark.__path__[0]}
+        command = shlex.join([str(self.plane.programs / "spark-operator"), "controller", "start", "--namespaces=spark",
+                              "--health-probe-bind-address=0", "--zap-log-level=info"])
+        with running(command, self.plane.folder, "operator", variables) as log:
+            yield log
+
+    def test_kubeflows_operator_submits_our_application(self):
+        path = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/spark/sparkapplications/sluice-job"
+        with self.kubeflows_operator() as log:
+            def said():
+                return log.read_text(encoding="utf-8")[-6000:]
+
+            def state():
+                return self.plane.api.request("GET", path).get("status", {}).get("applicationState", {})
+            self.apply(self.kubeflow)
+            await_true(said, lambda: state().get("state") == "FAILED", LIMIT_SECONDS)
+            self.assertRegex(state()["errorMessage"], r"networkpolicies\.networking\.k8s\.io .* is forbidden")
+            self.plane.kubectl("delete", "-f", FILES / "spark-application.yaml")
+            self.apply(self.kubeflows_rights)
+            self.apply(self.kubeflow)
+            await_true(said, lambda: state().get("state") == "SUBMITTED", LIMIT_SECONDS)
+            driver, = self.pods_with("spark-role=driver")
+            self.assert_settings_are_the_files(driver)
+            self.plane.kubectl("delete", "-f", FILES / "spark-application.yaml")
+            # That an application owns its driver is said by the operator's webhook, which does not run here.
+            self.plane.kubectl("delete", "pod", driver, "-n", "spark", "--force", "--grace-period=0")
+
+    def assert_settings_are_the_files(self, driver):
+        pod = self.plane.api.request("GET", f"/api/v1/namespaces/spark/pods/{driver}")
+        self.assertEqual("spark", pod["spec"]["serviceAccountName"])
+        self.assertEqual("registry.example/spark-sluice:ubuntu", pod["spec"]["containers"][0]["image"])
+        maps = json.dumps([each["data"] for each in self.plane.api.list("/api/v1/namespaces/spark/configmaps")
+                           if each["metadata"]["name"] in self.made_for(driver)])
+        for setting in ("spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager", "spark.sluice.mode=UCX",
+                        "spark.executor.memoryOverhead=3g", "spark.executor.memory=8g"):
+            self.assertIn(setting, maps)
+        self.assertIn("shared-memory", maps, "the executors' template is not in a ConfigMap")
 
     def of_other_projects(self, kinds, apply):
         """Applies a file of kinds whose definitions are in no registry of packages, if SLUICE_DEFINITIONS has them."""
