@@ -64,7 +64,8 @@ public final class RemovalPoll implements AutoCloseable {
   private void exchange() throws Exception {
     long[] answer = (long[]) driver.ask(new RemovalRequest(next));
     next = answer[0];
-    pauseMillis = answer.length > 1 ? shortestMillis : Math.min(longestMillis, 2 * pauseMillis);
+    // An idle application's executors come to the longest pause within two minutes.
+    pauseMillis = answer.length > 1 ? shortestMillis : Math.min(longestMillis, pauseMillis + pauseMillis / 8);
     for (int i = 1; i + 1 < answer.length; i += 2) {
       if (answer[i + 1] == OutputRemovals.UNMOVED) {
         unmoved.accept((int) answer[i]);

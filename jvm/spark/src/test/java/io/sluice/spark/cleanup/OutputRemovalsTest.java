@@ -68,10 +68,10 @@ class OutputRemovalsTest {
     try (RemovalPoll poll = RemovalPoll.start(message -> {
       nanos.add(System.nanoTime());
       return removals.since(((RemovalRequest) message).from());
-    }, 10, 300, (shuffleId, lastMapId) -> applied.incrementAndGet(), shuffleId -> {})) {
-      // Pauses of 10, 20, 40, 80, 160 and then 300 ms.
-      Await.until("it asks though nothing is removed", () -> nanos.size() >= 8);
-      assertTrue(nanos.get(7) - nanos.get(6) >= TimeUnit.MILLISECONDS.toNanos(300), () -> "asked at " + nanos);
+    }, 16, 300, (shuffleId, lastMapId) -> applied.incrementAndGet(), shuffleId -> {})) {
+      // Pauses of 16, 18, 20, 22 ms and so on, from the 28th on of 300 ms.
+      Await.until("it asks though nothing is removed", () -> nanos.size() >= 31);
+      assertTrue(nanos.get(30) - nanos.get(29) >= TimeUnit.MILLISECONDS.toNanos(295), () -> "asked at " + nanos);
       for (int i = 1; i <= 100; i++) {
         int count = i;
         removals.add(i, 50);
