@@ -127,7 +127,8 @@ class ApplicationEventsTest {
         ExecutorSelfTest.class, ExecutorFigures.class)) {
       assertTrue(log.contains("{\"Event\":\"" + type.getName() + "\""), type::getName);
     }
-    assertTrue(log.contains("\"given\":{\"spark.sluice.memory.failOnLeak\":\"true\"}"));
+    assertTrue(log.contains(
+        "\"given\":{\"spark.sluice.memory.failOnLeak\":\"true\",\"spark.sluice.sql.cleanup\":\"off\"}"), log);
   }
 
   private String log() throws IOException {
