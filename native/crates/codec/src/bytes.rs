@@ -82,9 +82,9 @@ pub(crate) fn put_short(out: &mut Vec<u8>, value: u64, bytes: usize) {
     out.truncate(end);
 }
 
-/// A mask of the `bytes` (0 to 8) low bytes.
+/// A mask of the `bytes` low bytes, of all 8 if there are more.
 #[inline(always)]
-fn low_bytes(bytes: usize) -> u64 {
+pub(crate) fn low_bytes(bytes: usize) -> u64 {
     if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
 }
 

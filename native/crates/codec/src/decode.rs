@@ -1,6 +1,7 @@
 //! Frames to rows.
 
 use crate::bytes::{Input, round8};
+use crate::decode_columns::Place;
 use crate::error::{CodecError, Result};
 use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
 use crate::kernels::Kernels;
@@ -28,13 +29,13 @@ pub struct Decoder {
     pub(crate) tails: Vec<u64>,
     pub(crate) slots: Vec<TargetSlot>,
     pub(crate) var: VarDecoder,
-    /// Slots by field, for those who want columns.
+    /// Values by field, for those who want columns.
     pub(crate) values: Vec<u8>,
-    /// Where each field's begin.
-    pub(crate) starts: Vec<usize>,
+    /// Where each field's values lie there.
+    pub(crate) places: Vec<Place>,
 }
 
-scratch_of!(Decoder: words, kinds, ends, tails, slots, var, values, starts);
+scratch_of!(Decoder: words, kinds, ends, tails, slots, var, values, places);
 
 impl Default for Decoder {
     fn default() -> Self {
@@ -59,7 +60,7 @@ impl Decoder {
             slots: Vec::new(),
             var: VarDecoder::default(),
             values: Vec::new(),
-            starts: Vec::new(),
+            places: Vec::new(),
         }
     }
 

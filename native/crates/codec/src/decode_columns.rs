@@ -24,9 +24,17 @@ pub struct DecodedColumns<'d> {
     stride: usize,
     words: &'d [u64],
     kinds: &'d [Kind],
-    /// Where each field's slots begin in `values`, and where the last one's end.
-    starts: &'d [usize],
+    places: &'d [Place],
     values: &'d [u8],
+}
+
+/// Where the values of a field lie among those of all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    start: usize,
+    bytes: usize,
+    /// Whether each value has its slot, with padding; else they lie back to back.
+    slots: bool,
 }
 
 impl DecodedColumns<'_> {
@@ -45,16 +53,69 @@ impl DecodedColumns<'_> {
         self.null_words(self.first + field)
     }
 
-    /// Calls `each` with the value behind the words, of each row in order; an empty one where there is none.
-    pub fn for_each_value(&self, field: usize, mut each: impl FnMut(usize, &[u8])) {
-        let kind = self.kinds[field];
-        let mut slots = &self.values[self.starts[field]..self.starts[field + 1]];
-        for (i, word) in self.words(field).iter().enumerate() {
-            let (slot, rest) = slots.split_at(kind.slot_bytes(*word) as usize);
-            let size = if *word == 0 { 0 } else { (*word & 0xFFFF_FFFF) as usize };
-            each(i, &slot[..size.min(slot.len())]);
-            slots = rest;
-        }
+    /// The field's values, if they lie back to back.
+    pub fn back_to_back(&self, field: usize) -> Option<&[u8]> {
+        let place = self.places[field];
+        (!place.slots).then(|| &self.values[place.start..][..place.bytes])
+    }
+
+    /// Bytes that the field's values take together, with their padding.
+    pub fn bytes_behind(&self, field: usize) -> usize {
+        self.places[field].bytes
+    }
+
+    /// Of each row in order the value behind the words; an empty one where there is none.
+    pub fn values(&self, field: usize) -> impl Iterator<Item = Value<'_>> {
+        let place = self.places[field];
+        // As `Kind::slot_bytes`, without a question in the loop.
+        let (padding, of_size, fixed) = match self.kinds[field] {
+            Kind::Word => (0, 0, 0),
+            Kind::Var if place.slots => (7, !7, 0),
+            Kind::Var => (0, !0, 0),
+            Kind::Var16 => (0, 0, 16),
+        };
+        let mut rest = &self.values[place.start..];
+        self.words(field).iter().map(move |word| {
+            let size = *word & 0xFFFF_FFFF;
+            let slot = (size + padding) & of_size | if *word == 0 { 0 } else { fixed };
+            let value = Value { from: rest, size: size.min(slot) as usize };
+            let slot = slot as usize;
+            rest = &rest[slot..];
+            value
+        })
+    }
+}
+
+/// A value behind the words of its row: some bytes, and whatever lies behind them in memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Value<'d> {
+    from: &'d [u8],
+    size: usize,
+}
+
+impl<'d> Value<'d> {
+    /// The first `size` bytes of `from`; none if there are fewer.
+    pub fn new(from: &'d [u8], size: usize) -> Option<Self> {
+        (size <= from.len()).then_some(Self { from, size })
+    }
+
+    /// Its bytes.
+    #[inline(always)]
+    pub fn bytes(self) -> &'d [u8] {
+        &self.from[..self.size]
+    }
+
+    /// How many bytes it has.
+    #[inline(always)]
+    pub fn size(self) -> usize {
+        self.size
+    }
+
+    /// The bytes where it begins, if so many can be read there. What a shorter value is followed by means nothing, but
+    /// to copy a fixed number of bytes takes no branch on its size.
+    #[inline(always)]
+    pub fn first<const N: usize>(self) -> Option<&'d [u8; N]> {
+        self.from.first_chunk()
     }
 }
 
@@ -121,7 +182,7 @@ impl Decoder {
             stride,
             words: &self.words,
             kinds: &self.kinds,
-            starts: &self.starts,
+            places: &self.places,
             values: &self.values,
         }))
     }
@@ -161,19 +222,27 @@ impl Decoder {
         })
     }
 
-    /// The values of all fields with slots, back to back by field; `bytes` together.
+    /// The values of all fields with slots, by field; their slots take `bytes` together.
     fn read_values(&mut self, input: &mut Input<'_>, rows: usize, fields: usize, bytes: usize) -> Result<()> {
         let (first, stride) = (bitset_words(fields), stride(rows));
         try_at_least(&mut self.values, bytes)?;
-        clear_for(&mut self.starts, fields + 1);
-        let mut at = 0usize;
+        clear_for(&mut self.places, fields);
+        let mut start = 0;
         for (field, kind) in self.kinds.iter().enumerate() {
-            self.starts.push(at);
             if *kind == Kind::Word {
+                self.places.push(Place { start, bytes: 0, slots: true });
+                continue;
+            }
+            let words = &self.words[(first + field) * stride..][..rows];
+            let sizes = words.iter().map(|word| (*word & 0xFFFF_FFFF) as usize).sum();
+            if *kind == Kind::Var && self.var.decode_trimmed(input, sizes, &mut self.values[start..bytes])? {
+                self.places.push(Place { start, bytes: sizes, slots: false });
+                start += sizes;
                 continue;
             }
             clear_for(&mut self.slots, rows);
-            self.slots.extend(self.words[(first + field) * stride..][..rows].iter().map(|word| {
+            let mut at = start;
+            self.slots.extend(words.iter().map(|word| {
                 let slot = kind.slot_bytes(*word) as usize;
                 let size = if *kind == Kind::Var16 { slot } else { (*word & 0xFFFF_FFFF) as usize };
                 let target =
@@ -182,8 +251,9 @@ impl Decoder {
                 target
             }));
             self.var.decode(self.kernels, input, &self.slots, &mut self.values[..bytes])?;
+            self.places.push(Place { start, bytes: at - start, slots: true });
+            start = at;
         }
-        self.starts.push(at);
         Ok(())
     }
 }

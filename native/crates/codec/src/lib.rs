@@ -46,7 +46,7 @@ mod vardata;
 pub use columns::{ColumnRows, Slots};
 pub use compress::Codec;
 pub use decode::Decoder;
-pub use decode_columns::DecodedColumns;
+pub use decode_columns::{DecodedColumns, Value};
 pub use encode::{Encoder, FrameSink};
 pub use error::CodecError;
 pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};

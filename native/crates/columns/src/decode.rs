@@ -1,7 +1,7 @@
 //! Frames to arrays.
 
 use sluice_codec::{
-    CodecError, DecodedColumns, Decoder, FrameHeader, HEADER_BYTES, RETAINED_LIMIT, Slots, bitset_words,
+    CodecError, DecodedColumns, Decoder, FrameHeader, HEADER_BYTES, RETAINED_LIMIT, Slots, Value, bitset_words,
 };
 
 use crate::builder::{Builder, FieldOfRows};
@@ -77,6 +77,10 @@ impl ColumnDecoder {
             self.append(&header, frame, &slots, schema, &mut builders).map_err(place)?;
             rows += header.records as usize;
             at += frame.len();
+            if rows == header.records as usize && at < block.len() {
+                let more = rows_like(header.records as usize, at, &block[at..], most_rows);
+                builders.iter_mut().for_each(|builder| builder.reserve(more));
+            }
         }
         let children = builders.into_iter().map(Builder::finish).collect::<Result<_>>()?;
         Ok((Made { rows, nulls: 0, buffers: vec![None], children }.export(), at))
@@ -103,6 +107,20 @@ impl ColumnDecoder {
         }
         Ok(())
     }
+}
+
+/// How many rows the frames of `block` may have that go to the batch which begins with a frame of `rows` rows in
+/// `bytes` bytes: what their headers say, but no more than if each took as few bytes as those.
+fn rows_like(rows: usize, bytes: usize, block: &[u8], most_rows: usize) -> usize {
+    let (mut at, mut claimed) = (0, 0);
+    while let Some((header, frame)) = block.get(at..).and_then(|rest| next_frame(rest).ok()) {
+        if rows + claimed + header.records as usize > most_rows {
+            break;
+        }
+        claimed += header.records as usize;
+        at += frame.len();
+    }
+    claimed.min((rows as u128 * at as u128 / bytes.max(1) as u128) as usize)
 }
 
 /// The frame that the bytes begin with.
@@ -145,14 +163,16 @@ impl FieldOfRows for Decoded<'_> {
         self.columns.words(self.field)
     }
 
-    fn for_each_value(&self, mut each: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-        let mut done = Ok(());
-        self.columns.for_each_value(self.field, |i, value| {
-            if done.is_ok() {
-                done = each(i, value);
-            }
-        });
-        done
+    fn back_to_back(&self) -> Option<&[u8]> {
+        self.columns.back_to_back(self.field)
+    }
+
+    fn bytes_behind(&self) -> usize {
+        self.columns.bytes_behind(self.field)
+    }
+
+    fn values(&self) -> impl Iterator<Item = Result<Value<'_>>> {
+        self.columns.values(self.field).map(Ok)
     }
 }
 
@@ -241,19 +261,27 @@ impl FieldOfRows for FieldInRows<'_> {
         self.column(self.rows.first + self.field)
     }
 
-    fn for_each_value(&self, mut each: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+    fn back_to_back(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn bytes_behind(&self) -> usize {
+        self.rows.bytes.len()
+    }
+
+    fn values(&self) -> impl Iterator<Item = Result<Value<'_>>> {
         let (nulls, words, bit) = (self.nulls(), self.words(), self.field % 64);
-        for (i, row) in rows_of(&self.rows.bytes, &self.rows.lengths).enumerate() {
-            let word = words[i];
-            let (start, size) = ((word >> 32) as usize, (word & 0xFFFF_FFFF) as usize);
+        rows_of(&self.rows.bytes, &self.rows.lengths).enumerate().map(move |(i, row)| {
+            let (start, size) = ((words[i] >> 32) as usize, (words[i] & 0xFFFF_FFFF) as usize);
             // Of a null nobody asks where it is.
-            let value = if nulls[i] >> bit & 1 != 0 { Some(&row[..0]) } else { row.get(start..start + size) };
-            let Some(value) = value else {
-                let len = row.len();
-                return Err(ColumnError::corrupt(format!("row {i}: {size} bytes at {start} of a row of {len}")));
+            let value = if nulls[i] >> bit & 1 != 0 {
+                Value::new(row, 0)
+            } else {
+                row.get(start..).and_then(|from| Value::new(from, size))
             };
-            each(i, value)?;
-        }
-        Ok(())
+            value.ok_or_else(|| {
+                ColumnError::corrupt(format!("row {i}: {size} bytes at {start} of a row of {}", row.len()))
+            })
+        })
     }
 }

@@ -39,6 +39,13 @@ impl AlignedBytes {
         Ok(&mut self.as_mut_bytes()[start..end])
     }
 
+    /// Makes room for so many bytes more, if there is memory.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        let lines = self.len.saturating_add(bytes).div_ceil(LINE);
+        // Who grows into it says that there is none.
+        let _ = self.lines.try_reserve_exact(lines.saturating_sub(self.lines.len()));
+    }
+
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
         self.grow(bytes.len())?.copy_from_slice(bytes);
         Ok(())
@@ -49,6 +56,11 @@ impl AlignedBytes {
         // SAFETY: the lines are initialised, contiguous (`repr(C)`, as long as they are aligned, so no padding), and
         // borrowed mutably through `self`; bytes can have any value.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * LINE) }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: as in `as_mut_bytes`; `len` bytes are within the lines.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 
     fn address(&self) -> *const c_void {
