@@ -52,12 +52,16 @@ final class SoakCommand implements Callable<Integer> {
   @Option(names = "--lasting",
       description = "One pair of applications for the whole time, and only faults that end no process; what they hold "
           + "is sampled after every tenth program, which is always the same, and drawn. Exits with 1 if memory, "
-          + "threads, descriptors, mappings or files of Sluice's grow.") private boolean lasting;
+          + "threads, descriptors, mappings or files of Sluice's grow, or if they "
+          + "vary so much that nobody can tell.") private boolean lasting;
 
-  @Option(names = "--each", description = "Every fault once, all with the same program.") private boolean each;
+  @Option(names = "--each",
+      description = "Every fault until it has done harm once, all with the same program, in applications whose "
+          + "settings suit it. Exits with 1 if one never does.") private boolean each;
 
   @Option(names = "--profile", paramLabel = "NAME",
-      description = "Settings of all applications: default (none), ucx, rdma, cache-only, encrypted or little-memory. "
+      description = "Settings of all applications: default (none), remote, ucx, rdma, cache-only, encrypted or "
+          + "little-memory. "
           + "Default: what the seed determines, others for each. --conf goes before both.") private String profile;
 
   @Option(names = "--samples", paramLabel = "CSV",

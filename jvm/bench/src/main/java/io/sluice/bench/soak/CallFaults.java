@@ -20,7 +20,9 @@ final class CallFaults {
 
   /** That file, in the application's folder: {@link #BYTES} zeros if nothing is to be done. */
   static final String CONTROL = "calls";
-  static final int BYTES = 32;
+  static final int BYTES = 40;
+  /** Where calls.c counts the calls that it has changed. */
+  private static final int CHANGED_AT = 32;
 
   private static final String SOURCE = "calls.c";
   private static final int US_PER_MS = 1_000;
@@ -48,47 +50,59 @@ final class CallFaults {
   }
 
   /** Some reads of block files fail for a moment. */
-  static void failReads(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(dice.between(1, 20), 0, 0, false, false, 0), dice.between(50, 1_000));
+  static boolean failReads(Target target, Dice dice) throws InterruptedException {
+    return change(target, new Control(dice.between(1, 20), 0, 0, false, false, 0), dice.between(50, 1_000));
   }
 
   /** Reads and writes of block files take some milliseconds for some seconds. */
-  static void slowDisk(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, dice.between(2, 50) * US_PER_MS, 0, false, false, 0), dice.between(500, 5_000));
+  static boolean slowDisk(Target target, Dice dice) throws InterruptedException {
+    return change(target, new Control(0, dice.between(2, 50) * US_PER_MS, 0, false, false, 0),
+        dice.between(500, 5_000));
   }
 
   /** By less than what Spark waits for a heartbeat, which it measures by this clock. */
-  static void stepClock(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, 0, dice.between(-60, 60) * MS_PER_S, false, false, 0), dice.between(500, 5_000));
+  static boolean stepClock(Target target, Dice dice) throws InterruptedException {
+    return change(target, new Control(0, 0, dice.between(-60, 60) * MS_PER_S, false, false, 0),
+        dice.between(500, 5_000));
   }
 
   /** No file can be mapped for a moment. */
-  static void refuseMappings(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, 0, 0, true, false, 0), dice.between(50, 1_500));
+  static boolean refuseMappings(Target target, Dice dice) throws InterruptedException {
+    return change(target, new Control(0, 0, 0, true, false, 0), dice.between(50, 1_500));
   }
 
   /** Threads of Sluice stand still for some seconds, when they next read, write or wait for events. */
-  static void holdThreads(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, 0, 0, false, true, 0), dice.between(500, 6_000));
+  static boolean holdThreads(Target target, Dice dice) throws InterruptedException {
+    return change(target, new Control(0, 0, 0, false, true, 0), dice.between(500, 6_000));
   }
 
   /** What arrives over connections is seen up to some tenths of a second later, by different times. */
-  static void delayMessages(Target target, Dice dice) throws InterruptedException {
-    change(target, new Control(0, 0, 0, false, false, dice.between(20, 300) * US_PER_MS), dice.between(500, 5_000));
+  static boolean delayMessages(Target target, Dice dice) throws InterruptedException {
+    return change(target, new Control(0, 0, 0, false, false, dice.between(20, 300) * US_PER_MS),
+        dice.between(500, 5_000));
   }
 
-  private static void change(Target target, Control control, long forMs) throws InterruptedException {
-    try (FileChannel file = FileChannel.open(target.folder().resolve(CONTROL), StandardOpenOption.WRITE)) {
+  /** Whether a call was changed. */
+  private static boolean change(Target target, Control control, long forMs) throws InterruptedException {
+    try (FileChannel file = FileChannel.open(target.folder().resolve(CONTROL), StandardOpenOption.READ,
+        StandardOpenOption.WRITE)) {
+      long before = changed(file);
       try {
         write(file, control);
         Thread.sleep(forMs);
       } finally {
         write(file, Control.NOTHING);
       }
+      return changed(file) > before;
     } catch (IOException e) {
       // The application has ended.
-      return;
+      return false;
     }
+  }
+
+  private static long changed(FileChannel file) throws IOException {
+    ByteBuffer count = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
+    return file.read(count, CHANGED_AT) == Long.BYTES ? count.getLong(0) : 0;
   }
 
   private static void write(FileChannel file, Control control) throws IOException {

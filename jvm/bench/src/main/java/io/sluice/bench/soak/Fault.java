@@ -3,18 +3,19 @@ package io.sluice.bench.soak;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /** What is done to an application while it runs a program. Needs Linux. */
 enum Fault {
 
   /** Nothing, to compare with. */
-  NONE((target, dice) -> {}),
+  NONE((target, dice) -> true),
 
   /** An executor is killed with SIGKILL. */
   EXECUTOR_KILLED(ProcessFaults::killOne),
 
   /** All executors are killed with SIGKILL at once. */
-  EXECUTORS_KILLED((target, dice) -> target.executors().forEach(ProcessHandle::destroyForcibly)),
+  EXECUTORS_KILLED((target, dice) -> ProcessFaults.kill(target.executors())),
 
   /** An executor is killed while it writes a map output that is not committed yet. */
   KILLED_IN_COMMIT(ProcessFaults::killInCommit),
@@ -152,9 +153,12 @@ enum Fault {
     Path folder();
   }
 
-  /** Does harm; returns when it is over. What has gone in the meantime is left alone. */
+  /**
+   * Does harm; returns when it is over, and whether there was anything that it was done to. What has gone in the
+   * meantime is left alone.
+   */
   interface Injection {
-    void inject(Target target, Dice dice) throws InterruptedException;
+    boolean inject(Target target, Dice dice) throws InterruptedException;
   }
 
   private final boolean mayFail;
@@ -192,8 +196,22 @@ enum Fault {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** Does it; returns when it is over. */
-  void inject(Target target, Dice dice) throws InterruptedException {
-    injection.inject(target, dice);
+  /**
+   * Does it; returns when it is over.
+   *
+   * @return whether there was anything that it was done to: false if, for example, no such file was there
+   */
+  boolean inject(Target target, Dice dice) throws InterruptedException {
+    return injection.inject(target, dice);
+  }
+
+  /** Settings of applications in which it has something that it is done to. */
+  Map<String, String> settings() {
+    return switch (this) {
+      case SPILL_FLIPPED -> Profile.named("little-memory");
+      // Registered memory and what is shared between processes.
+      case PINNING_LIMITED, SHARED_MEMORY_FULL -> Profile.named("rdma");
+      default -> Profile.named("remote");
+    };
   }
 }

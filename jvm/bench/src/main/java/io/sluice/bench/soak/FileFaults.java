@@ -35,74 +35,83 @@ final class FileFaults {
     void apply(RandomAccessFile file, long length) throws IOException;
   }
 
-  static void flipOutput(Target target, Dice dice) {
-    flip(target, dice, file -> isData(file) && isFrames(file));
+  static boolean flipOutput(Target target, Dice dice) {
+    return flip(target, dice, file -> isData(file) && isFrames(file));
   }
 
-  static void flipSpill(Target target, Dice dice) {
-    flip(target, dice, file -> name(file).startsWith(SPILL) && isFrames(file));
+  static boolean flipSpill(Target target, Dice dice) {
+    return flip(target, dice, file -> name(file).startsWith(SPILL) && isFrames(file));
   }
 
-  static void flipChecksums(Target target, Dice dice) {
-    flip(target, dice, file -> name(file).startsWith(OUTPUT) && name(file).contains(".checksum."));
+  static boolean flipChecksums(Target target, Dice dice) {
+    return flip(target, dice, file -> name(file).startsWith(OUTPUT) && name(file).contains(".checksum."));
   }
 
   /**
    * A whole byte, not a bit: an index has no checksum, and an offset in which one bit has changed could be another one
    * of the same index.
    */
-  static void flipIndex(Target target, Dice dice) {
-    change(target, dice, FileFaults::isIndex, (access, length) -> invert(access, dice.seed() % length, BYTE));
+  static boolean flipIndex(Target target, Dice dice) {
+    return change(target, dice, FileFaults::isIndex, (access, length) -> invert(access, dice.seed() % length, BYTE));
   }
 
-  static void cutOutput(Target target, Dice dice) {
-    cut(target, dice, FileFaults::isData);
+  static boolean cutOutput(Target target, Dice dice) {
+    return cut(target, dice, FileFaults::isData);
   }
 
-  static void cutIndex(Target target, Dice dice) {
-    cut(target, dice, FileFaults::isIndex);
+  static boolean cutIndex(Target target, Dice dice) {
+    return cut(target, dice, FileFaults::isIndex);
   }
 
-  static void deleteOne(Target target, Dice dice) {
-    dice.some(1, files(target, file -> name(file).startsWith(OUTPUT))).forEach(FileFaults::delete);
+  static boolean deleteOne(Target target, Dice dice) {
+    return dice.some(1, files(target, file -> name(file).startsWith(OUTPUT))).stream().anyMatch(FileFaults::delete);
   }
 
-  static void deleteThoseOfAnExecutor(Target target, Dice dice) {
+  static boolean deleteThoseOfAnExecutor(Target target, Dice dice) {
     List<Path> files = files(target, file -> name(file).startsWith(OUTPUT));
+    boolean deleted = false;
     for (Path one : dice.some(1, files)) {
       Path folder = one.getParent().getParent();
-      files.stream().filter(file -> file.startsWith(folder)).forEach(FileFaults::delete);
+      for (Path file : files) {
+        deleted |= file.startsWith(folder) && delete(file);
+      }
     }
+    return deleted;
   }
 
-  static void deleteFolders(Target target, Dice dice) {
-    dice.some(1, blockFolders(target)).forEach(FileFaults::deleteAll);
+  static boolean deleteFolders(Target target, Dice dice) {
+    List<Path> folders = dice.some(1, blockFolders(target));
+    folders.forEach(FileFaults::deleteAll);
+    return !folders.isEmpty();
   }
 
   /** The bits of a folder hold for root too, because a {@link Room} takes from it the right to ignore them. */
-  static void forbidFolders(Target target, Dice dice) throws InterruptedException {
+  static boolean forbidFolders(Target target, Dice dice) throws InterruptedException {
+    boolean forbidden = false;
     for (Path folder : dice.some(1, blockFolders(target))) {
       try {
         Set<PosixFilePermission> before = Files.getPosixFilePermissions(folder);
         try {
           Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("---------"));
+          forbidden = true;
           Thread.sleep(dice.between(100, 2_000));
         } finally {
           Files.setPosixFilePermissions(folder, before);
         }
       } catch (IOException e) {
         // The application has removed it a moment ago.
-        return;
+        return forbidden;
       }
     }
+    return forbidden;
   }
 
-  static void fillDisk(Target target, Dice dice) throws InterruptedException {
-    fill(Room.disk(target), dice);
+  static boolean fillDisk(Target target, Dice dice) throws InterruptedException {
+    return fill(Room.disk(target), dice);
   }
 
-  static void fillSharedMemory(Target target, Dice dice) throws InterruptedException {
-    fill(Room.sharedMemory(target), dice);
+  static boolean fillSharedMemory(Target target, Dice dice) throws InterruptedException {
+    return fill(Room.sharedMemory(target), dice);
   }
 
   /** Files of block managers whose whole names are of the form {@code pattern}. */
@@ -110,18 +119,20 @@ final class FileFaults {
     return files(target, file -> pattern.matcher(name(file)).matches());
   }
 
-  static void delete(Path file) {
+  /** Whether it was there and is gone. */
+  static boolean delete(Path file) {
     try {
-      Files.deleteIfExists(file);
+      return Files.deleteIfExists(file);
     } catch (IOException e) {
       // It is its owner's to remove it, then.
-      return;
+      return false;
     }
   }
 
   /** Writes into {@code folder} until nothing fits any more, waits, and gives the space back. */
-  private static void fill(Path folder, Dice dice) throws InterruptedException {
+  private static boolean fill(Path folder, Dice dice) throws InterruptedException {
     Path filler = folder.resolve("filler");
+    boolean full = false;
     try {
       try (OutputStream out = Files.newOutputStream(filler)) {
         byte[] chunk = new byte[CHUNK];
@@ -129,16 +140,18 @@ final class FileFaults {
           out.write(chunk);
         }
       } catch (IOException e) {
-        // Full, as it is to be.
+        // Full, as it is to be, or gone with its application.
+        full = Files.exists(filler);
         Thread.sleep(dice.between(100, 2_000));
       }
     } finally {
       delete(filler);
     }
+    return full;
   }
 
-  private static void flip(Target target, Dice dice, Predicate<Path> which) {
-    change(target, dice, which,
+  private static boolean flip(Target target, Dice dice, Predicate<Path> which) {
+    return change(target, dice, which,
         (access, length) -> invert(access, dice.seed() % length, 1 << dice.between(0, 7)));
   }
 
@@ -149,21 +162,24 @@ final class FileFaults {
     access.write(value ^ bits);
   }
 
-  private static void cut(Target target, Dice dice, Predicate<Path> which) {
-    change(target, dice, which, (access, length) -> access.setLength(dice.seed() % length));
+  private static boolean cut(Target target, Dice dice, Predicate<Path> which) {
+    return change(target, dice, which, (access, length) -> access.setLength(dice.seed() % length));
   }
 
-  private static void change(Target target, Dice dice, Predicate<Path> which, Change change) {
+  /** Whether a file was changed. */
+  private static boolean change(Target target, Dice dice, Predicate<Path> which, Change change) {
     for (Path one : dice.some(1, files(target, which))) {
       try (RandomAccessFile file = new RandomAccessFile(one.toFile(), "rw")) {
         if (file.length() > 0) {
           change.apply(file, file.length());
+          return true;
         }
       } catch (IOException e) {
         // Its owner has removed it a moment ago, so there is nothing to damage.
-        return;
+        return false;
       }
     }
+    return false;
   }
 
   /** Files of Spark's block managers, shuffles and spills. */

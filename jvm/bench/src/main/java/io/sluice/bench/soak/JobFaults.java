@@ -28,28 +28,30 @@ final class JobFaults {
 
   private JobFaults() {}
 
-  static void cancel(Target target, Dice dice) throws InterruptedException {
-    ask(target, Wish.CANCEL_JOBS);
+  static boolean cancel(Target target, Dice dice) throws InterruptedException {
+    return ask(target, Wish.CANCEL_JOBS);
   }
 
-  static void cancelStages(Target target, Dice dice) throws InterruptedException {
-    ask(target, Wish.CANCEL_STAGES);
+  static boolean cancelStages(Target target, Dice dice) throws InterruptedException {
+    return ask(target, Wish.CANCEL_STAGES);
   }
 
-  static void cancelTwo(Target target, Dice dice) throws InterruptedException {
-    ask(target, Wish.CANCEL_TWO_JOBS);
+  static boolean cancelTwo(Target target, Dice dice) throws InterruptedException {
+    return ask(target, Wish.CANCEL_TWO_JOBS);
   }
 
-  static void killTasks(Target target, Dice dice) throws InterruptedException {
-    ask(target, Wish.KILL_TASKS);
+  static boolean killTasks(Target target, Dice dice) throws InterruptedException {
+    return ask(target, Wish.KILL_TASKS);
   }
 
-  static void forgetOutputs(Target target, Dice dice) throws InterruptedException {
-    ask(target, Wish.FORGET_OUTPUTS);
+  static boolean forgetOutputs(Target target, Dice dice) throws InterruptedException {
+    return ask(target, Wish.FORGET_OUTPUTS);
   }
 
-  /** Returns when the driver has begun to do it, or when it has run no program for some seconds. */
-  private static void ask(Target target, Wish wish) throws InterruptedException {
+  /**
+   * Returns true when the driver has begun to do it, false when for some seconds it had nothing to do it to.
+   */
+  private static boolean ask(Target target, Wish wish) throws InterruptedException {
     Path file = target.folder().resolve(wish.file());
     try {
       Files.createFile(file);
@@ -57,9 +59,10 @@ final class JobFaults {
       while (Files.exists(file) && System.nanoTime() < end) {
         Thread.sleep(POLL_MS);
       }
+      return Files.notExists(file);
     } catch (IOException e) {
       // The application has ended.
-      return;
+      return false;
     } finally {
       FileFaults.delete(file);
     }

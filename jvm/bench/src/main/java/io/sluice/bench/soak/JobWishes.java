@@ -44,7 +44,8 @@ final class JobWishes {
       try {
         while (true) {
           for (JobFaults.Wish wish : JobFaults.Wish.values()) {
-            if (Files.deleteIfExists(folder.resolve(wish.file()))) {
+            Path file = folder.resolve(wish.file());
+            if (Files.exists(file) && possible(wish, context, running) && Files.deleteIfExists(file)) {
               obey(wish, context, running, again);
             }
           }
@@ -69,6 +70,16 @@ final class JobWishes {
     };
   }
 
+  /** Whether there is something that it could be done to. */
+  private static boolean possible(JobFaults.Wish wish, SparkContext context, RunningTasks running) {
+    return switch (wish) {
+      case CANCEL_JOBS, CANCEL_TWO_JOBS -> context.statusTracker().getActiveJobIds().length > 0;
+      case CANCEL_STAGES -> context.statusTracker().getActiveStageIds().length > 0;
+      case KILL_TASKS -> !running.ids.isEmpty();
+      case FORGET_OUTPUTS -> shuffles(context).hasNext();
+    };
+  }
+
   private static void obey(JobFaults.Wish wish, SparkContext context, RunningTasks running, Runnable again)
       throws InterruptedException {
     switch (wish) {
@@ -80,7 +91,7 @@ final class JobWishes {
       }
       case CANCEL_TWO_JOBS -> cancelTwo(context, again);
       case KILL_TASKS -> running.kill(context);
-      case FORGET_OUTPUTS -> forgetOutputs((MapOutputTrackerMaster) context.env().mapOutputTracker());
+      case FORGET_OUTPUTS -> forgetOutputs(context);
     }
   }
 
@@ -116,8 +127,9 @@ final class JobWishes {
   }
 
   /** Of all shuffles: tasks that ask for them fail, and the stages that made them run again. */
-  private static void forgetOutputs(MapOutputTrackerMaster tracker) {
-    Iterator<Object> shuffles = tracker.shuffleStatuses().keysIterator();
+  private static void forgetOutputs(SparkContext context) {
+    MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
+    Iterator<Object> shuffles = shuffles(context);
     while (shuffles.hasNext()) {
       Integer shuffle = (Integer) shuffles.next();
       try {
@@ -127,6 +139,10 @@ final class JobWishes {
         continue;
       }
     }
+  }
+
+  private static Iterator<Object> shuffles(SparkContext context) {
+    return ((MapOutputTrackerMaster) context.env().mapOutputTracker()).shuffleStatuses().keysIterator();
   }
 
   /** The attempts of tasks that run now. */
@@ -144,11 +160,7 @@ final class JobWishes {
     }
 
     /** Spark begins each of them again. */
-    void kill(SparkContext context) throws InterruptedException {
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
-      while (ids.isEmpty() && System.nanoTime() < end) {
-        Thread.sleep(POLL_MS);
-      }
+    void kill(SparkContext context) {
       for (long id : ids) {
         context.killTaskAttempt(id, true, "soak");
       }

@@ -44,23 +44,25 @@ final class Limits {
     }
   }
 
-  static void lower(Target target, Dice dice, Limit limit, long soft) throws InterruptedException {
+  static boolean lower(Target target, Dice dice, Limit limit, long soft) throws InterruptedException {
+    boolean lowered = false;
     for (ProcessHandle executor : dice.some(1, target.executors())) {
-      lower(executor, dice, limit, soft);
+      lowered |= lower(executor, dice, limit, soft);
     }
+    return lowered;
   }
 
   /** The address space that the executor has now is all that it may have. */
-  static void refuseMemory(Target target, Dice dice) throws InterruptedException {
+  static boolean refuseMemory(Target target, Dice dice) throws InterruptedException {
+    boolean refused = false;
     for (ProcessHandle executor : dice.some(1, target.executors())) {
       Optional<Long> kib = addressSpaceKib(executor.pid());
-      if (kib.isPresent()) {
-        lower(executor, dice, ADDRESS_SPACE, kib.get() * KIB);
-      }
+      refused |= kib.isPresent() && lower(executor, dice, ADDRESS_SPACE, kib.get() * KIB);
     }
+    return refused;
   }
 
-  private static void lower(ProcessHandle executor, Dice dice, Limit limit, long soft) throws InterruptedException {
+  private static boolean lower(ProcessHandle executor, Dice dice, Limit limit, long soft) throws InterruptedException {
     Optional<String> before = limit.soft(executor.pid());
     if (before.isPresent()) {
       try {
@@ -70,6 +72,7 @@ final class Limits {
         limit.set(executor, before.get());
       }
     }
+    return before.isPresent();
   }
 
   private static Optional<Long> addressSpaceKib(long pid) {

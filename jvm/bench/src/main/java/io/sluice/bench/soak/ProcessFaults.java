@@ -28,32 +28,34 @@ final class ProcessFaults {
 
   private ProcessFaults() {}
 
-  static void killOne(Target target, Dice dice) {
-    dice.some(1, target.executors()).forEach(ProcessHandle::destroyForcibly);
+  static boolean killOne(Target target, Dice dice) {
+    return kill(dice.some(1, target.executors()));
+  }
+
+  /** Whether one was killed. */
+  static boolean kill(List<ProcessHandle> executors) {
+    boolean killed = false;
+    for (ProcessHandle executor : executors) {
+      killed |= executor.destroyForcibly();
+    }
+    return killed;
   }
 
   /** Waits for an executor that has a map output open that is not committed; none in time means no harm. */
-  static void killInCommit(Target target, Dice dice) throws InterruptedException {
-    await(() -> {
+  static boolean killInCommit(Target target, Dice dice) throws InterruptedException {
+    return await(() -> {
       Optional<ProcessHandle> writer = target.executors().stream().filter(ProcessFaults::writesMapOutput).findFirst();
-      writer.ifPresent(ProcessHandle::destroyForcibly);
-      return writer.isPresent();
+      return writer.isPresent() && writer.get().destroyForcibly();
     });
   }
 
   /** Waits for a map output that was not there before; none in time means no harm. */
-  static void killAfterCommit(Target target, Dice dice) throws InterruptedException {
+  static boolean killAfterCommit(Target target, Dice dice) throws InterruptedException {
     Set<Path> before = new HashSet<>(FileFaults.named(target, COMMITTED));
-    await(() -> {
-      boolean committed = !before.containsAll(FileFaults.named(target, COMMITTED));
-      if (committed) {
-        killOne(target, dice);
-      }
-      return committed;
-    });
+    return await(() -> !before.containsAll(FileFaults.named(target, COMMITTED))) && killOne(target, dice);
   }
 
-  static void stop(List<ProcessHandle> processes, Dice dice) throws InterruptedException {
+  static boolean stop(List<ProcessHandle> processes, Dice dice) throws InterruptedException {
     try {
       for (ProcessHandle process : processes) {
         Command.run(process, "kill", "-STOP", Long.toString(process.pid()));
@@ -64,22 +66,27 @@ final class ProcessFaults {
         Command.run(process, "kill", "-CONT", Long.toString(process.pid()));
       }
     }
+    return !processes.isEmpty();
   }
 
-  static void dumpHeap(Target target, Dice dice) throws InterruptedException {
+  static boolean dumpHeap(Target target, Dice dice) throws InterruptedException {
+    boolean dumped = false;
     for (ProcessHandle executor : dice.some(1, target.executors())) {
       Path dump = target.folder().resolve("heap.hprof");
       jcmd(executor, "GC.heap_dump", dump.toString());
-      FileFaults.delete(dump);
+      dumped |= FileFaults.delete(dump);
     }
+    return dumped;
   }
 
-  static void collectGarbage(Target target, Dice dice) throws InterruptedException {
-    for (ProcessHandle executor : dice.some(1, target.executors())) {
+  static boolean collectGarbage(Target target, Dice dice) throws InterruptedException {
+    List<ProcessHandle> executors = dice.some(1, target.executors());
+    for (ProcessHandle executor : executors) {
       for (int i = 0; i < COLLECTIONS && executor.isAlive(); i++) {
         jcmd(executor, "GC.run");
       }
     }
+    return !executors.isEmpty();
   }
 
   static void jcmd(ProcessHandle executor, String... arguments) throws InterruptedException {
@@ -104,10 +111,14 @@ final class ProcessFaults {
     }
   }
 
-  private static void await(BooleanSupplier done) throws InterruptedException {
+  private static boolean await(BooleanSupplier done) throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
-    while (!done.getAsBoolean() && System.nanoTime() < end) {
+    while (System.nanoTime() < end) {
+      if (done.getAsBoolean()) {
+        return true;
+      }
       Thread.sleep(POLL_MS);
     }
+    return false;
   }
 }

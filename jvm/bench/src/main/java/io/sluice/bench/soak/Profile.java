@@ -12,6 +12,7 @@ final class Profile {
   /** Profiles that a user can choose. */
   private static final Map<String, Map<String, String>> NAMED = Map.of(
       "default", Map.of(),
+      "remote", Map.of("spark.shuffle.readHostLocalDisk", "false"),
       "ucx", Map.of(MODE, "UCX", "spark.shuffle.readHostLocalDisk", "false"),
       "rdma", Map.of(MODE, "RDMA", "spark.shuffle.readHostLocalDisk", "false"),
       "cache-only", Map.of(MODE, "CACHE_ONLY"),

@@ -42,6 +42,11 @@ public final class Soak {
   /** Spark's cleaner needs a moment after a collection to remove what it has found. */
   private static final long CLEANER_MS = 3_000;
 
+  /** How often a fault is tried that finds nothing to harm, where each is to harm once. */
+  private static final int TRIES = 8;
+  /** Of so many rows, applications with little memory spill. */
+  private static final int SPILLED_ROWS = 500_000;
+
   private static final int[] ROWS = {1, 7, 1_000, 20_000, 100_000, 300_000};
 
   private final Applications applications;
@@ -50,15 +55,29 @@ public final class Soak {
   private final Dice dice;
   private final Path folder;
   private final PrintStream out;
-  private final Map<Fault, int[]> outcomes = new EnumMap<>(Fault.class);
+  private final Map<Fault, Count> outcomes = new EnumMap<>(Fault.class);
   private final long start = System.nanoTime();
   private int programs;
   private int unanswered;
   private int application;
+  /** Where each fault is to harm once: the one whose turn it is, and how often it was tried. */
+  private int turn;
+  private int tries;
   private volatile boolean interrupted;
 
   /** A program that is run next, with what its random decisions are made by. */
   private record Work(SoakProgram program, int rows, Fault fault, Dice dice) {}
+
+  /** Programs during which a fault was done: of which the result was equal, which failed, and which it did not harm. */
+  private static final class Count {
+    private int equal;
+    private int failed;
+    private int missed;
+
+    private boolean hit() {
+      return equal + failed > missed;
+    }
+  }
 
   /**
    * @param applications how applications are started; settings of profiles are added
@@ -69,8 +88,11 @@ public final class Soak {
   public Soak(Applications applications, SoakPlan plan, Path folder, PrintStream out) {
     this.applications = applications;
     this.plan = plan;
-    this.faults = plan.faults() == null ? Stream.of(Fault.values()).filter(this::possible).toList()
-        : plan.faults().stream().map(Soak::fault).toList();
+    Stream<Fault> wanted = plan.faults() == null ? Stream.of(Fault.values()).filter(this::possible)
+        : plan.faults().stream().map(Soak::fault);
+    // Those that need the same settings after each other.
+    this.faults = plan.mode() == Mode.EACH
+        ? wanted.sorted(Comparator.comparing(fault -> fault.settings().toString())).toList() : wanted.toList();
     this.faults.stream().filter(fault -> fault.inRoom() && !plan.rooms()).findFirst().ifPresent(fault -> {
       throw new IllegalArgumentException("the fault " + fault.label() + " changes the machine and is only done to "
           + "applications in namespaces of their own, which were not asked for or cannot be had here");
@@ -108,8 +130,8 @@ public final class Soak {
 
   /** Runs at most {@code most} programs for about as long as {@code time}; returns whether all went as they must. */
   public boolean run(int most, Duration time) throws IOException {
-    int limit = plan.mode() == Mode.EACH ? Math.min(most, faults.size()) : most;
-    BooleanSupplier wanted = () -> !interrupted && programs < limit && System.nanoTime() - start < time.toNanos();
+    BooleanSupplier wanted = () -> !interrupted && programs < most && System.nanoTime() - start < time.toNanos()
+        && (plan.mode() != Mode.EACH || turn < faults.size());
     Files.createDirectories(folder);
     // While this process ends, its applications do, and programs fail for that reason.
     Runtime.getRuntime().addShutdownHook(new Thread(() -> interrupted = true, "soak-interrupted"));
@@ -121,8 +143,9 @@ public final class Soak {
     }
     // Programs that nothing can be compared with prove nothing.
     boolean compared = 2 * unanswered <= programs;
-    summary(good, compared);
-    return good && compared && (plan.mode() != Mode.LASTING || lasted());
+    boolean harmed = plan.mode() != Mode.EACH || faults.stream().allMatch(this::harmed);
+    summary(good, compared, harmed);
+    return good && compared && harmed && (plan.mode() != Mode.LASTING || lasted());
   }
 
   private Path csv() {
@@ -130,14 +153,16 @@ public final class Soak {
   }
 
   private boolean oneApplication(BooleanSupplier wanted, Samples samples, Watch watch) {
-    Map<String, String> settings =
-        plan.profile() == null ? Profile.of(dice.fork(application)) : plan.profile();
+    Map<String, String> settings = settings();
     application++;
     boolean lasting = plan.mode() == Mode.LASTING;
     out.println("new applications: " + settings);
     Applications started = applications.with(settings);
     try (Application stock = started.start(Engine.STOCK); Application sluice = started.start(Engine.SLUICE)) {
       for (int i = 0; (lasting || i < PROGRAMS_PER_APPLICATION) && wanted.getAsBoolean(); i++) {
+        if (plan.mode() == Mode.EACH && !settings.equals(settings())) {
+          return true;
+        }
         Work work = next();
         Outcome outcome = program(work, stock, sluice, watch);
         if (!lasting || work.program() == COMPARED) {
@@ -154,6 +179,11 @@ public final class Soak {
     return true;
   }
 
+  private Map<String, String> settings() {
+    return plan.profile() != null ? plan.profile()
+        : plan.mode() == Mode.EACH ? faults.get(turn).settings() : Profile.of(dice.fork(application));
+  }
+
   private Work next() {
     Dice own = dice.fork(1_000_000 + programs++);
     SoakProgram random = SoakProgram.of(own.seed());
@@ -163,7 +193,8 @@ public final class Soak {
       case RANDOM -> new Work(random, rows, fault, own);
       case LASTING -> programs % COMPARED_EVERY == 0 ? new Work(COMPARED, COMPARED_ROWS, Fault.NONE, own)
           : new Work(random, rows, fault, own);
-      case EACH -> new Work(COMPARED, COMPARED_ROWS, faults.get((programs - 1) % faults.size()), own);
+      case EACH -> new Work(COMPARED, faults.get(turn) == Fault.SPILL_FLIPPED ? SPILLED_ROWS : COMPARED_ROWS,
+          faults.get(turn), own);
     };
   }
 
@@ -218,12 +249,14 @@ public final class Soak {
       }
       // Nothing to compare with: the program asks for something that Spark does not give.
       unanswered++;
+      tried(false);
       out.println(title + ": not on stock: " + firstLine(e));
       return watch.ended() ? Outcome.ENDED : Outcome.GOOD;
     }
     long stockMs = (System.nanoTime() - before) / 1_000_000;
-    Thread injection = injection(fault, sluice, own, stockMs);
+    Injection injection = new Injection(fault, sluice, own, stockMs);
     String failure = null;
+    boolean failed = false;
     long between = System.nanoTime();
     try {
       Digest actual = digest(sluice, program, sizing, watch);
@@ -234,27 +267,43 @@ public final class Soak {
       if (interrupted) {
         return Outcome.ENDED;
       }
-      if (watch.ended()) {
-        failure = "no answer in " + plan.patienceS() + " s; stacks are in " + folder;
-      } else if (fault.mayFail()) {
-        outcomes.computeIfAbsent(fault, key -> new int[2])[1]++;
-        out.println(title + ", " + fault + ": failed, as it may: " + firstLine(e));
-        end(injection, fault, sluice);
-        return Outcome.GOOD;
-      } else {
-        failure = e.getMessage();
-      }
+      failed = fault.mayFail() && !watch.ended();
+      failure = watch.ended() ? "no answer in " + plan.patienceS() + " s; stacks are in " + folder : e.getMessage();
     }
-    end(injection, fault, sluice);
-    if (failure == null) {
-      outcomes.computeIfAbsent(fault, key -> new int[2])[0]++;
-      out.printf(Locale.ROOT, "%s, %s: equal, %d rows, %d ms, stock %d ms%n", title, fault, expected.rows(),
-          (System.nanoTime() - between) / 1_000_000, stockMs);
+    long ms = (System.nanoTime() - between) / 1_000_000;
+    boolean harmed = injection.end();
+    if (failure == null || failed) {
+      count(fault, failed, harmed);
+      String done = harmed ? fault.toString() : fault + " (nothing to harm)";
+      out.println(failed ? title + ", " + done + ": failed, as it may: " + failure.lines().findFirst().orElse("")
+          : String.format(Locale.ROOT, "%s, %s: equal, %d rows, %d ms, stock %d ms", title, done, expected.rows(), ms,
+              stockMs));
       return Outcome.GOOD;
     }
     out.println(title + ", " + fault + ": " + failure);
     out.println(watch.ended() ? program.listing(rows) : shrunk(work, stockMs, stock, sluice, watch));
     return Outcome.WRONG;
+  }
+
+  private void count(Fault fault, boolean failed, boolean harmed) {
+    Count count = outcomes.computeIfAbsent(fault, key -> new Count());
+    count.equal += failed ? 0 : 1;
+    count.failed += failed ? 1 : 0;
+    count.missed += harmed ? 0 : 1;
+    tried(harmed);
+  }
+
+  /** Where each fault is to harm once, the next one's turn comes. */
+  private void tried(boolean harmed) {
+    tries++;
+    if (harmed || tries == TRIES) {
+      turn++;
+      tries = 0;
+    }
+  }
+
+  private boolean harmed(Fault fault) {
+    return outcomes.containsKey(fault) && outcomes.get(fault).hit();
   }
 
   private String shrunk(Work work, long stockMs, Application stock, Application sluice, Watch watch) {
@@ -271,11 +320,11 @@ public final class Soak {
 
   /** Runs {@code program} on {@code sluice} while {@code fault} is done to it. */
   private Digest harmed(Fault fault, Dice own, long stockMs, Application sluice, Supplier<Digest> program) {
-    Thread injection = injection(fault, sluice, own, stockMs);
+    Injection injection = new Injection(fault, sluice, own, stockMs);
     try {
       return program.get();
     } finally {
-      end(injection, fault, sluice);
+      injection.end();
     }
   }
 
@@ -283,38 +332,70 @@ public final class Soak {
     return failure.getMessage().lines().findFirst().orElse("");
   }
 
-  private Thread injection(Fault fault, Application application, Dice own, long stockMs) {
-    long waitMs = own.between(0, (int) Math.min(stockMs + 1, Integer.MAX_VALUE - 1));
-    Dice rest = new Dice(own.seed());
-    Fault.Target target = new Fault.Target() {
-      @Override
-      public ProcessHandle driver() {
-        return application.driver();
-      }
+  /** A fault that is done to an application while it runs a program, some time after this was made. */
+  private final class Injection implements Fault.Target {
+    private final Fault fault;
+    private final Application application;
+    private final Thread thread;
+    private volatile boolean over;
+    private volatile boolean harmed;
 
-      @Override
-      public List<ProcessHandle> executors() {
-        return application.executors();
-      }
+    Injection(Fault fault, Application application, Dice own, long stockMs) {
+      this.fault = fault;
+      this.application = application;
+      long waitMs = own.between(0, (int) Math.min(stockMs + 1, Integer.MAX_VALUE - 1));
+      Dice rest = new Dice(own.seed());
+      this.thread = new Thread(() -> inject(waitMs, rest), "soak-fault");
+      thread.setDaemon(true);
+      thread.start();
+    }
 
-      @Override
-      public Path folder() {
-        return Soak.this.folder(application);
-      }
-    };
-    Thread thread = new Thread(() -> {
+    private void inject(long waitMs, Dice rest) {
       try {
         Thread.sleep(waitMs);
-        fault.inject(target, rest);
+        boolean inTime = !over;
+        harmed = fault.inject(this, rest) && inTime;
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (UncheckedIOException e) {
         out.println("warning: " + e.getMessage());
       }
-    }, "soak-fault");
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
+    }
+
+    /**
+     * Says that the program is over, and waits for the fault's end. One that programs may fail of can leave executors
+     * of which each program fails: a class of Spark's or of a library's whose initialisation failed stays unusable in
+     * the process. They are replaced.
+     *
+     * @return whether the fault began before the program was over, and had something that it was done to
+     */
+    boolean end() {
+      over = true;
+      try {
+        thread.join(120_000);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      if (fault.mayFail()) {
+        application.executors().forEach(ProcessHandle::destroyForcibly);
+      }
+      return harmed;
+    }
+
+    @Override
+    public ProcessHandle driver() {
+      return application.driver();
+    }
+
+    @Override
+    public List<ProcessHandle> executors() {
+      return application.executors();
+    }
+
+    @Override
+    public Path folder() {
+      return Soak.this.folder(application);
+    }
   }
 
   /** Where the application's files are seen from here. */
@@ -322,32 +403,23 @@ public final class Soak {
     return plan.rooms() ? Room.seenFromOutside(application.driver(), application.folder()) : application.folder();
   }
 
-  /**
-   * Waits for the fault's end. One that programs may fail of can leave executors of which each program fails: a class
-   * of Spark's or of a library's whose initialisation failed stays unusable in the process. They are replaced.
-   */
-  private static void end(Thread injection, Fault fault, Application application) {
-    try {
-      injection.join(120_000);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    if (fault.mayFail()) {
-      application.executors().forEach(ProcessHandle::destroyForcibly);
-    }
-  }
-
   private long seconds() {
     return (System.nanoTime() - start) / 1_000_000_000;
   }
 
-  private void summary(boolean good, boolean compared) {
+  private void summary(boolean good, boolean compared, boolean harmed) {
     out.printf(Locale.ROOT, "%n%d programs in %d s, %d of them not on stock; samples: %s%n", programs, seconds(),
         unanswered, csv());
-    outcomes.forEach((fault, counts) -> out.printf(Locale.ROOT, "  %-22s %4d equal%s%n", fault, counts[0],
-        counts[1] == 0 ? "" : ", " + counts[1] + " failed as they may"));
+    outcomes.forEach((fault, count) -> out.printf(Locale.ROOT, "  %-22s %4d equal%s%s%n", fault, count.equal,
+        count.failed == 0 ? "" : ", " + count.failed + " failed as they may",
+        count.missed == 0 ? "" : ", " + count.missed + " of them with nothing to harm"));
+    List<String> unharmed = faults.stream().filter(fault -> !harmed(fault)).map(Fault::label).toList();
+    if (!unharmed.isEmpty()) {
+      out.println("Never did harm: " + String.join(", ", unharmed) + ".");
+    }
     out.println(!good ? "A program went wrong, see above."
-        : compared ? "All compared results were equal, and no program hung."
-            : "Most programs could not be run on stock, see above.");
+        : !compared ? "Most programs could not be run on stock, see above."
+            : !harmed ? "Not every fault did harm, see above."
+                : "All compared results were equal, and no program hung.");
   }
 }

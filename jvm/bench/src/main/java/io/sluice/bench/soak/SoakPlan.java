@@ -22,7 +22,7 @@ public record SoakPlan(Mode mode, boolean rooms, List<String> faults, long seed,
     RANDOM,
     /** The same in applications that live as long as the soak, with faults that end no process. */
     LASTING,
-    /** Every fault once, all with the same program. */
+    /** Every fault until it has done harm once, all with the same program. */
     EACH
   }
 }

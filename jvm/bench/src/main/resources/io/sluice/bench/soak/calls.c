@@ -1,7 +1,8 @@
 /*
  * Loaded before libc into the processes of an application in a Room: reads of Spark's block files fail or are slow,
  * files cannot be mapped, threads whose names begin with sluice- stand still, messages are seen late, and the wall clock
- * is another one, as the file named by SOAK_CALLS says, which all of the application's processes map.
+ * is another one, as the file named by SOAK_CALLS says, which all of the application's processes map. What was changed is
+ * counted there.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,6 +30,8 @@ struct control {
   _Atomic int32_t maps_fail;
   _Atomic int32_t threads_stand;
   _Atomic int32_t events_late_us;
+  /* Calls that were changed. */
+  _Atomic int64_t changed;
 };
 
 static struct control nothing;
@@ -61,9 +64,9 @@ static void find_next(void) {
 __attribute__((constructor)) static void start(void) {
   find_next();
   const char *path = getenv("SOAK_CALLS");
-  int file = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  int file = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
   if (file >= 0) {
-    void *map = mmap(NULL, sizeof(struct control), PROT_READ, MAP_SHARED, file, 0);
+    void *map = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (map != MAP_FAILED) control = map;
     close(file);
   }
@@ -74,6 +77,7 @@ static void stand(void) {
   char name[16];
   if (control->threads_stand == 0 || pthread_getname_np(pthread_self(), name, sizeof name) != 0) return;
   if (strncmp(name, "sluice-", strlen("sluice-")) != 0) return;
+  control->changed++;
   while (control->threads_stand != 0) usleep(1000);
 }
 
@@ -91,8 +95,10 @@ static int harmed(int file, int is_read) {
   stand();
   int one_in = is_read ? control->reads_fail_one_in : 0, delay = control->delay_us;
   if ((one_in == 0 && delay == 0) || !is_block_file(file)) return 0;
+  int fails = one_in > 0 && reads++ % (uint32_t) one_in == 0;
+  if (delay > 0 || fails) control->changed++;
   if (delay > 0) usleep((useconds_t) delay);
-  return one_in > 0 && reads++ % (uint32_t) one_in == 0;
+  return fails;
 }
 
 #define READ(call)                 \
@@ -125,6 +131,7 @@ ssize_t pwrite64(int to, const void *from, size_t count, off64_t at) {
 void *mmap64(void *at, size_t length, int protection, int flags, int file, off64_t offset) {
   if (next_mmap == NULL) find_next();
   if (control->maps_fail != 0 && file >= 0 && (flags & MAP_ANONYMOUS) == 0) {
+    control->changed++;
     errno = ENOMEM;
     return MAP_FAILED;
   }
@@ -144,7 +151,10 @@ int epoll_wait(int from, struct epoll_event *events, int most, int timeout) {
   stand();
   int found = next_epoll_wait(from, events, most, timeout);
   int late = control->events_late_us;
-  if (found > 0 && late > 0) usleep((useconds_t) (late / 8 * (1 + events_seen++ * 2654435761u % 8)));
+  if (found > 0 && late > 0) {
+    control->changed++;
+    usleep((useconds_t) (late / 8 * (1 + events_seen++ * 2654435761u % 8)));
+  }
   return found;
 }
 
@@ -153,6 +163,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   int status = next_clock_gettime(clock, time);
   int64_t ms = control->clock_ms;
   if (status == 0 && ms != 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+    control->changed++;
     int64_t ns = time->tv_nsec + (ms % 1000) * 1000000;
     time->tv_sec += ms / 1000 + (ns >= 1000000000) - (ns < 0);
     time->tv_nsec = (ns + 1000000000) % 1000000000;
@@ -163,6 +174,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 int gettimeofday(struct timeval *restrict time, void *restrict zone) {
   if (next_gettimeofday == NULL) find_next();
   int status = next_gettimeofday(time, zone);
-  if (status == 0) time->tv_sec += control->clock_ms / 1000;
+  if (status == 0 && control->clock_ms != 0) {
+    control->changed++;
+    time->tv_sec += control->clock_ms / 1000;
+  }
   return status;
 }

@@ -60,6 +60,13 @@ class EnduranceTest {
   }
 
   @Test
+  void whatCannotBeDecidedProvesNothing() throws IOException {
+    Endurance endurance = Endurance.read(samples(0, 0.3, 7));
+    assertFalse(endurance.holds());
+    assertTrue(endurance.lines().stream().noneMatch(line -> line.startsWith("  sluice") && line.contains("grows")));
+  }
+
+  @Test
   void anExecutorThatWasReplacedEndsTheProof() throws IOException {
     Path csv = samples(0, 0.005, 7);
     Files.writeString(csv, Files.readString(csv) + "7300,1,sluice,730,executor-9,500,0,60,300,900,,\n"

@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
@@ -85,9 +86,10 @@ class FaultTest {
 
   /** Whether {@code seen} was true at a moment while {@code fault} was done. */
   private boolean during(Fault fault, ProcessHandle executor, BooleanSupplier seen) throws Exception {
+    AtomicBoolean harmed = new AtomicBoolean();
     Thread injection = new Thread(() -> {
       try {
-        fault.inject(target(executor), new Dice(1));
+        harmed.set(fault.inject(target(executor), new Dice(1)));
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
@@ -98,6 +100,7 @@ class FaultTest {
       found |= seen.getAsBoolean();
       Thread.sleep(5);
     }
+    assertTrue(harmed.get());
     return found;
   }
 
@@ -123,7 +126,7 @@ class FaultTest {
       Path spill = file("temp_shuffle_1", "SLF2" + frames);
       byte[] outputBytes = Files.readAllBytes(output);
       byte[] spillBytes = Files.readAllBytes(spill);
-      fault.inject(target(), dice);
+      assertTrue(fault.inject(target(), dice));
       changed[0] += Arrays.equals(outputBytes, Files.readAllBytes(output)) ? 0 : 1;
       changed[1] += Arrays.equals(spillBytes, Files.readAllBytes(spill)) ? 0 : 1;
     }
@@ -147,7 +150,7 @@ class FaultTest {
     for (String name : names) {
       files.add(file(name, "x".repeat(100)));
     }
-    fault.inject(target(), new Dice(1));
+    assertTrue(fault.inject(target(), new Dice(1)));
     for (int i = 0; i < names.size(); i++) {
       String now = Files.readString(files.get(i), StandardCharsets.ISO_8859_1);
       assertEquals(i == damaged, !now.equals("x".repeat(100)), names.get(i) + ": " + now);
@@ -155,20 +158,30 @@ class FaultTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(value = Fault.class, names = {"EXECUTOR_KILLED", "EXECUTORS_KILLED", "EXECUTOR_STOPPED", "HEAP_DUMPED",
+    "GARBAGE_COLLECTED", "OUTPUT_FLIPPED", "SPILL_FLIPPED", "CHECKSUMS_FLIPPED", "INDEX_FLIPPED", "OUTPUT_CUT",
+    "INDEX_CUT", "FILE_DELETED", "FILES_DELETED", "DESCRIPTORS_EXHAUSTED", "FILES_LIMITED", "MEMORY_REFUSED",
+    "PINNING_LIMITED"})
+  void whereThereIsNothingToHarmItSaysSo(Fault fault) throws Exception {
+    file("rdd_1_2", "x");
+    assertFalse(fault.inject(target(), new Dice(1)));
+  }
+
   @Test
   void filesAreDeleted() throws Exception {
     Path other = file("rdd_1_2", "x");
     file("shuffle_1_2_0.data", "x");
     file("shuffle_1_2_0.index", "x");
-    Fault.FILE_DELETED.inject(target(), new Dice(1));
+    assertTrue(Fault.FILE_DELETED.inject(target(), new Dice(1)));
     try (var left = Files.list(other.getParent())) {
       assertEquals(2, left.count());
     }
-    Fault.FILES_DELETED.inject(target(), new Dice(1));
+    assertTrue(Fault.FILES_DELETED.inject(target(), new Dice(1)));
     try (var left = Files.list(other.getParent())) {
       assertEquals(List.of(other), left.toList());
     }
-    Fault.FOLDERS_DELETED.inject(target(), new Dice(1));
+    assertTrue(Fault.FOLDERS_DELETED.inject(target(), new Dice(1)));
     assertFalse(Files.exists(folder.resolve("blockmgr-1")));
     assertTrue(Files.exists(folder));
   }
@@ -179,7 +192,7 @@ class FaultTest {
     Process idle = sleeping("true");
     Process writing = sleeping("exec 7>>" + output);
     try {
-      Fault.KILLED_IN_COMMIT.inject(target(idle.toHandle(), writing.toHandle()), new Dice(1));
+      assertTrue(Fault.KILLED_IN_COMMIT.inject(target(idle.toHandle(), writing.toHandle()), new Dice(1)));
       assertTrue(writing.waitFor(10, TimeUnit.SECONDS));
       assertTrue(idle.isAlive());
     } finally {
@@ -214,10 +227,10 @@ class FaultTest {
   void executorsAreKilled() throws Exception {
     Process first = sleeping("true");
     Process second = sleeping("true");
-    Fault.EXECUTOR_KILLED.inject(target(first.toHandle(), second.toHandle()), new Dice(1));
+    assertTrue(Fault.EXECUTOR_KILLED.inject(target(first.toHandle(), second.toHandle()), new Dice(1)));
     CompletableFuture.anyOf(first.onExit(), second.onExit()).get(10, TimeUnit.SECONDS);
     assertNotEquals(first.isAlive(), second.isAlive());
-    Fault.EXECUTORS_KILLED.inject(target(first.toHandle(), second.toHandle()), new Dice(1));
+    assertTrue(Fault.EXECUTORS_KILLED.inject(target(first.toHandle(), second.toHandle()), new Dice(1)));
     assertTrue(first.waitFor(10, TimeUnit.SECONDS) && second.waitFor(10, TimeUnit.SECONDS));
   }
 
@@ -284,7 +297,7 @@ class FaultTest {
         Thread.sleep(5);
       }
       try (JobWishes.Obeying obeying = JobWishes.obey(context.sc(), folder, () -> {})) {
-        fault.inject(target(), new Dice(1));
+        assertTrue(fault.inject(target(), new Dice(1)));
         Exception failure = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
         assertTrue(failure.getCause().toString().contains("cancel"), failure.getCause().toString());
       }
@@ -309,7 +322,7 @@ class FaultTest {
         }
       };
       try (JobWishes.Obeying obeying = JobWishes.obey(context.sc(), folder, again)) {
-        Fault.TWO_JOBS_CANCELLED.inject(target(), new Dice(1));
+        assertTrue(Fault.TWO_JOBS_CANCELLED.inject(target(), new Dice(1)));
         assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
       }
       assertNotNull(ofSecond.get(), "the second job");
@@ -322,7 +335,7 @@ class FaultTest {
     try (JavaSparkContext context = local();
         JobWishes.Obeying obeying = JobWishes.obey(context.sc(), folder, () -> {})) {
       JavaFutureAction<Long> job = begun(context);
-      Fault.TASKS_KILLED.inject(target(), new Dice(1));
+      assertTrue(Fault.TASKS_KILLED.inject(target(), new Dice(1)));
       assertEquals(1, job.get(30, TimeUnit.SECONDS));
     }
   }
@@ -339,7 +352,7 @@ class FaultTest {
       assertEquals(3, pairs.count());
       assertEquals(3, pairs.count());
       assertEquals(3, mapped.value(), "the outputs were read again");
-      Fault.OUTPUTS_FORGOTTEN.inject(target(), new Dice(1));
+      assertTrue(Fault.OUTPUTS_FORGOTTEN.inject(target(), new Dice(1)));
       // The fault returns when the driver begins.
       Thread.sleep(500);
       assertEquals(3, pairs.count());
@@ -350,7 +363,7 @@ class FaultTest {
   @Test
   void garbageIsCollected() throws Exception {
     long before = collections();
-    Fault.GARBAGE_COLLECTED.inject(target(ProcessHandle.current()), new Dice(1));
+    assertTrue(Fault.GARBAGE_COLLECTED.inject(target(ProcessHandle.current()), new Dice(1)));
     assertTrue(collections() >= before + 5, before + " collections before, " + collections() + " after");
   }
 

@@ -89,10 +89,13 @@ class RoomTest {
     };
   }
 
+  /** What the fault of the last thread says: whether there was anything that it was done to. */
+  private volatile boolean harmed;
+
   private Thread injection(Fault fault, Process driver) {
     Thread thread = new Thread(() -> {
       try {
-        fault.inject(target(driver), new Dice(1));
+        harmed = fault.inject(target(driver), new Dice(1));
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
@@ -108,6 +111,7 @@ class RoomTest {
       found |= seen.test(target(driver));
       Thread.sleep(5);
     }
+    assertTrue(harmed);
     return found;
   }
 
@@ -142,6 +146,7 @@ class RoomTest {
     Thread injection = injection(Fault.FOLDERS_FORBIDDEN, driver);
     await(out, "no");
     injection.join();
+    assertTrue(harmed);
     await(out, "yes");
   }
 
@@ -181,6 +186,7 @@ class RoomTest {
     while (injection.isAlive()) {
       reads.add(RoomReads.Read.parse(out.readLine()));
     }
+    assertTrue(harmed);
     // What stood still in the write of a line says so with the next one.
     for (int i = 0; i < READS_AFTER; i++) {
       reads.add(RoomReads.Read.parse(out.readLine()));
@@ -252,6 +258,7 @@ class RoomTest {
     while (injection.isAlive()) {
       during.add(Long.parseLong(out.readLine()));
     }
+    assertTrue(harmed);
     for (int i = 0; i < READS_AFTER; i++) {
       during.add(Long.parseLong(out.readLine()));
     }
@@ -265,11 +272,19 @@ class RoomTest {
   }
 
   @Test
+  void whereNothingReadsOrMapsNothingIsHarmed() throws Exception {
+    Process driver = sleeping();
+    for (Fault fault : List.of(Fault.READS_FAIL, Fault.MAPPINGS_REFUSED, Fault.CONNECTIONS_CUT)) {
+      assertFalse(fault.inject(target(driver), new Dice(1)), fault.label());
+    }
+  }
+
+  @Test
   void connectionsAreCut() throws Exception {
     Process driver = java(RoomTalk.class);
     BufferedReader out = output(driver);
     await(out, "connected");
-    Fault.CONNECTIONS_CUT.inject(target(driver), new Dice(1));
+    assertTrue(Fault.CONNECTIONS_CUT.inject(target(driver), new Dice(1)));
     String end = out.readLine();
     assertTrue(end.startsWith("cut: "), end);
   }
@@ -287,7 +302,7 @@ class RoomTest {
     String port = before.replaceAll("(?s).*?:(\\d+) .*", "$1");
     Thread injection = new Thread(() -> {
       try {
-        Fault.PEER_REPLACED.inject(target(driver, executor), new Dice(1));
+        harmed = Fault.PEER_REPLACED.inject(target(driver, executor), new Dice(1));
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
@@ -299,7 +314,7 @@ class RoomTest {
       replaced |= listening.contains(":" + port + " ") && !listening.contains("pid=" + executor.pid() + ",");
       Thread.sleep(20);
     }
-    assertTrue(replaced, "port " + port);
+    assertTrue(harmed && replaced, "port " + port);
     assertFalse(said(target(driver), "ss -Htln").contains(":" + port + " "));
   }
 
@@ -308,7 +323,7 @@ class RoomTest {
     Process driver = java(RoomTalk.class);
     BufferedReader out = output(driver);
     await(out, "connected");
-    Fault.STRANGERS_CONNECT.inject(target(driver), new Dice(1));
+    assertTrue(Fault.STRANGERS_CONNECT.inject(target(driver), new Dice(1)));
     assertEquals(List.of("a stranger", "a stranger", "a stranger"),
         List.of(out.readLine(), out.readLine(), out.readLine()));
     assertTrue(driver.isAlive());
