@@ -44,8 +44,9 @@ public final class Soak {
 
   /** How often a fault is tried that finds nothing to harm, where each is to harm once. */
   private static final int TRIES = 8;
-  /** Of so many rows, applications with little memory spill. */
-  private static final int SPILLED_ROWS = 500_000;
+  /** Rows of its program then, and of that in which something must spill. */
+  private static final int EACH_ROWS = 20_000;
+  private static final int SPILLED_ROWS = 300_000;
 
   private static final int[] ROWS = {1, 7, 1_000, 20_000, 100_000, 300_000};
 
@@ -88,7 +89,9 @@ public final class Soak {
   public Soak(Applications applications, SoakPlan plan, Path folder, PrintStream out) {
     this.applications = applications;
     this.plan = plan;
-    Stream<Fault> wanted = plan.faults() == null ? Stream.of(Fault.values()).filter(this::possible)
+    Stream<Fault> wanted = plan.faults() == null
+        ? Stream.of(Fault.values()).filter(this::possible)
+            .filter(fault -> plan.mode() != Mode.EACH || fault != Fault.NONE)
         : plan.faults().stream().map(Soak::fault);
     // Those that need the same settings after each other.
     this.faults = plan.mode() == Mode.EACH
@@ -143,7 +146,8 @@ public final class Soak {
     }
     // Programs that nothing can be compared with prove nothing.
     boolean compared = 2 * unanswered <= programs;
-    boolean harmed = plan.mode() != Mode.EACH || faults.stream().allMatch(this::harmed);
+    boolean harmed =
+        plan.mode() != Mode.EACH || faults.stream().allMatch(fault -> fault == Fault.NONE || harmed(fault));
     summary(good, compared, harmed);
     return good && compared && harmed && (plan.mode() != Mode.LASTING || lasted());
   }
@@ -193,7 +197,7 @@ public final class Soak {
       case RANDOM -> new Work(random, rows, fault, own);
       case LASTING -> programs % COMPARED_EVERY == 0 ? new Work(COMPARED, COMPARED_ROWS, Fault.NONE, own)
           : new Work(random, rows, fault, own);
-      case EACH -> new Work(COMPARED, faults.get(turn) == Fault.SPILL_FLIPPED ? SPILLED_ROWS : COMPARED_ROWS,
+      case EACH -> new Work(COMPARED, faults.get(turn) == Fault.SPILL_FLIPPED ? SPILLED_ROWS : EACH_ROWS,
           faults.get(turn), own);
     };
   }
@@ -413,7 +417,8 @@ public final class Soak {
     outcomes.forEach((fault, count) -> out.printf(Locale.ROOT, "  %-22s %4d equal%s%s%n", fault, count.equal,
         count.failed == 0 ? "" : ", " + count.failed + " failed as they may",
         count.missed == 0 ? "" : ", " + count.missed + " of them with nothing to harm"));
-    List<String> unharmed = faults.stream().filter(fault -> !harmed(fault)).map(Fault::label).toList();
+    List<String> unharmed =
+        faults.stream().filter(fault -> fault != Fault.NONE && !harmed(fault)).map(Fault::label).toList();
     if (!unharmed.isEmpty()) {
       out.println("Never did harm: " + String.join(", ", unharmed) + ".");
     }
