@@ -65,12 +65,14 @@ def recognise(folder):
         raise Failure(f"{folder} is not a folder")
     if list(folder.glob("jars/spark-core_*.jar")):
         if not list(folder.glob("examples/jars/spark-examples_*.jar")):
-            raise Failure(f"{folder} has Spark's jars, but no examples/jars/spark-examples_*.jar, as Spark's distribution has")
+            raise Failure(f"{folder} has Spark's jars, but no examples/jars/spark-examples_*.jar: that is in Spark's "
+                          "distribution")
         return Checkout(SPARK, folder)
     artifact = artifact_of(folder / "pom.xml")
     if artifact not in ARTIFACTS:
         found = f"its pom.xml is of '{artifact}'" if artifact else "it has no pom.xml with an artifact's name"
-        raise Failure(f"{folder} is not a checkout of HiBench or of spark-terasort, and no unpacked Spark distribution: {found}")
+        raise Failure(f"{folder} is no checkout of HiBench or of spark-terasort, and no unpacked Spark distribution: "
+                      f"{found}")
     kind = ARTIFACTS[artifact]
     missing = [sign for sign in SIGNS[kind] if not (folder / sign).is_file()]
     if missing:
@@ -92,8 +94,8 @@ def artifact_of(pom):
 def commit_of(folder):
     command = ["git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--dirty=+", "--match", "no tag"]
     try:
-        said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=GIT_SECONDS, check=False,
-                              env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"})
+        said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=GIT_SECONDS,
+                              check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"})
     except (OSError, subprocess.TimeoutExpired):
         return None
     return said.stdout.decode().strip() or None

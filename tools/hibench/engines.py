@@ -5,7 +5,8 @@ import zipfile
 
 from processes import Failure
 
-SLUICE = {"spark.plugins": "io.sluice.spark.SluicePlugin", "spark.shuffle.manager": "io.sluice.spark.SluiceShuffleManager"}
+SLUICE = {"spark.plugins": "io.sluice.spark.SluicePlugin",
+          "spark.shuffle.manager": "io.sluice.spark.SluiceShuffleManager"}
 STOCK = "stock"
 # Sluice's default mode is MULTITHREADED: blocks travel by Spark's block transfer, over TCP by Netty.
 SETTINGS = {
@@ -20,7 +21,10 @@ DEFAULT = (STOCK, "sluice", "sluice-ucx")
 
 
 def chosen(text):
-    """The engines of a list with commas. Raises Failure for one that is not known, named twice, or if stock is not first."""
+    """The engines of a list with commas.
+
+    Raises Failure for one that is not known or is named twice, and if stock is not first.
+    """
     names = list(DEFAULT) if text is None else text.split(",")
     unknown = [name for name in names if name not in SETTINGS]
     if unknown:

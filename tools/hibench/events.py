@@ -14,9 +14,9 @@ class BadLog(Exception):
 def read(folder):
     """Sums over the one application whose log is in `folder`.
 
-    A dict of bytes and nanoseconds: shuffleBytes (written), remoteBytes (read over the network by Spark's count), cpuNanos
-    and runMillis of tasks; as Sluice's events tell, oneSidedBytes (read one-sidedly), and how many sluiceShuffles there
-    were, and sparkShuffles by their reasons.
+    A dict of bytes and nanoseconds: shuffleBytes (written), remoteBytes (read over the network by Spark's count),
+    cpuNanos and runMillis of tasks; as Sluice's events tell, oneSidedBytes (read one-sidedly), and how many
+    sluiceShuffles there were, and sparkShuffles by their reasons.
     Raises BadLog.
     """
     logs = [path for path in Path(folder).iterdir() if path.is_file() and not path.name.startswith(".")]

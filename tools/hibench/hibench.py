@@ -27,13 +27,16 @@ from other_suites import Examples, TeraSort
 from processes import Failure
 
 SUITES = {checkouts.HIBENCH: HiBench, checkouts.TERASORT: TeraSort, checkouts.SPARK: Examples}
+# What can be wrong with one run, after which the others go on.
+RUN_FAILURES = (Failure, outcomes.NoOutcome, sequence_file.BadSequenceFile, events.BadLog, report.BadReport)
 MASTER = re.compile(r"local-cluster\[\d+,\d+,(\d+)\]")
 LINE = re.compile(r"3\.[345]\.\d+-2\.1[23]")
 
 EPILOG = """\
-DIR is your own checkout of HiBench or of ehiggs' spark-terasort, or an unpacked distribution of Spark, whose examples are
-run. Nothing is written into it: it is copied to build/hibench and built there by Maven, once per state of its files. Input is
-generated once per size, too, and kept in build/hibench/data. docs/hibench.md says what is run and how.
+DIR is your own checkout of HiBench or of ehiggs' spark-terasort, or an unpacked distribution of Spark, whose
+examples are run. Nothing is written into it: it is copied to build/hibench and built there by Maven, once per
+state of its files. Input is generated once per size, too, and kept in build/hibench/data. docs/hibench.md says
+what is run and how.
 """
 
 
@@ -41,7 +44,7 @@ def arguments(given):
     parser = argparse.ArgumentParser(prog="./sluice hibench", description=__doc__.split(": ", 1)[1], epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dir", metavar="DIR", type=Path)
-    parser.add_argument("--size", default="small", help="the profile of HiBench: tiny, small, large, … (default: small)")
+    parser.add_argument("--size", default="small", help="HiBench's profile: tiny, small, large, … (default: small)")
     parser.add_argument("--workloads", help="with commas; all, unless given")
     parser.add_argument("--engines", help=f"with commas, stock first; of {', '.join(engines.SETTINGS)}. Unless given, "
                                           "stock,sluice,sluice-ucx (without the last where there is no UCX)")
@@ -50,8 +53,10 @@ def arguments(given):
     parser.add_argument("--master", default="local-cluster[2,1,4096]", help="default: %(default)s")
     parser.add_argument("--parallelism", type=positive, default=8,
                         help="HiBench's map and shuffle parallelism (default: 8, as in its hibench.conf)")
-    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting for all engines")
-    parser.add_argument("--results", type=Path, help="folder for results and logs (default: build/hibench/results/<time>)")
+    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE",
+                        help="a Spark setting for all engines")
+    parser.add_argument("--results", type=Path,
+                        help="folder for results and logs (default: build/hibench/results/<time>)")
     parser.add_argument("--force", action="store_true", help="also where the disk seems too small")
     return parser.parse_args(given)
 
@@ -82,7 +87,7 @@ def checked(options):
     else:
         options.spark = options.spark or suite.default_line
         if not LINE.fullmatch(options.spark):
-            raise Failure(f"--spark '{options.spark}' is not of the form 3.5.7-2.12; HiBench can run on Spark 3.3 to 3.5")
+            raise Failure(f"--spark '{options.spark}' is not of the form 3.5.7-2.12; HiBench runs on Spark 3.3 to 3.5")
     options.workloads = chosen_workloads(options.workloads, suite)
     return source, suite
 
@@ -149,7 +154,7 @@ def measure(suite, setup, place, options, logs, results):
             for engine in options.engines:
                 try:
                     run, outcome = one_run(suite, setup, place, workload, engine, turn, logs)
-                except (Failure, outcomes.NoOutcome, sequence_file.BadSequenceFile, events.BadLog, report.BadReport) as failure:
+                except RUN_FAILURES as failure:
                     failures.append(f"{workload} on {engine}, run {turn}: {failure}")
                     say(f"  FAILED: {failures[-1]}")
                     continue
@@ -158,7 +163,7 @@ def measure(suite, setup, place, options, logs, results):
                 if run.difference:
                     failures.append(f"{workload} on {engine}, run {turn}: {run.difference}")
                 runs.append(run)
-                say(f"  {engine:12} {run.seconds:8.1f} s{'' if not run.difference else '  NOT EQUAL: ' + run.difference}")
+                say(f"  {engine:12} {run.seconds:8.1f} s{'  NOT EQUAL: ' + run.difference if run.difference else ''}")
                 write_json(results, suite, options, runs, failures)
         suite.clean(workload)
     return runs, failures
@@ -168,6 +173,7 @@ def one_run(suite, setup, place, workload, engine, turn, logs):
     log = logs / f"{workload}-{engine}-{turn}.log"
     for folder in ("events", "local"):
         place.fresh(folder)
+    (place.run / "times.json").unlink(missing_ok=True)
     line = suite.run(workload, setup, engine, log)
     _, input_bytes, seconds = report.parse(line)
     times, seen = setup.times(), events.read(place.run / "events")
@@ -176,8 +182,8 @@ def one_run(suite, setup, place, workload, engine, turn, logs):
     if engine != engines.STOCK and not seen["sluiceShuffles"] and seen["shuffleBytes"]:
         raise Failure(f"Sluice carried no shuffle, and Spark did: {seen['sparkShuffles'] or 'no reason is told'}")
     outcome = suite.outcome(workload, log)
-    return report.Run(workload, engine, turn, line.rstrip(), seconds, input_bytes, times["seconds"], times["cpuSeconds"], seen,
-                      outcome.summary()), outcome
+    return report.Run(workload, engine, turn, line.rstrip(), seconds, input_bytes, times["seconds"],
+                      times["cpuSeconds"], seen, outcome.summary()), outcome
 
 
 def environment(options, suite):

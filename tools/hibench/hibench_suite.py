@@ -14,8 +14,8 @@ from processes import Failure, run
 
 @dataclass(frozen=True)
 class Workload:
-    """folder: of its scripts below bin/workloads; outcome: reads a run's result from the data's folder and the run's log;
-    input_bytes: estimates them from the settings of its conf file, called by the end of their names."""
+    """folder: of its scripts below bin/workloads; outcome: reads a run's result from the data's folder and the run's
+    log; input_bytes: estimates them from the settings of its conf file, called by the end of their names."""
     folder: str
     outcome: Callable
     input_bytes: Callable
@@ -61,7 +61,7 @@ SCRIPT_SECONDS = 7200
 class HiBench:
     """The workloads of one checkout at one size.
 
-    place, options: of the call; sources: the copy in which HiBench is built; jars, tools: as maven.spark_jars gives them.
+    place, options: of the call; sources: the copy in which HiBench is built; data: what all calls read and write.
     """
 
     name = "HiBench"
@@ -121,7 +121,8 @@ class HiBench:
         self.script(workload, "spark/run.sh", setup, engine, engine, log)
         lines = self.report_lines(engine)
         if len(lines) != before + 1:
-            raise Failure(f"{workload} on {engine} wrote {len(lines) - before} lines to hibench.report; its output is in {log}")
+            raise Failure(f"{workload} on {engine} wrote {len(lines) - before} lines to hibench.report; its output is "
+                          f"in {log}")
         return lines[-1]
 
     def outcome(self, workload, log):
@@ -146,8 +147,7 @@ class HiBench:
             raise Failure(f"{workload}: {name} on {engine} failed with status {status}; its output is in {log}")
 
     def write_conf(self, setup, engine, report_name):
-        """A conf folder with HiBench's own hibench.conf and, behind it in the order of names, what this machine and engine
-        need."""
+        """A conf folder with HiBench's own hibench.conf and, read after it, what this machine and engine need."""
         conf = self.place.fresh("conf")
         hadoop = self.place.folder("hadoop-conf")
         shutil.copyfile(self.sources / "conf" / "hibench.conf", conf / "hibench.conf")
@@ -196,7 +196,8 @@ def one_file(folder, pattern):
 def write_hadoop_conf(folder, temporary):
     """A Hadoop without daemons: the local file system, MapReduce in the process that submits a job."""
     def site(values):
-        body = "".join(f"  <property><name>{key}</name><value>{value}</value></property>\n" for key, value in values.items())
+        body = "".join(f"  <property><name>{key}</name><value>{value}</value></property>\n"
+                       for key, value in values.items())
         return f"<?xml version=\"1.0\"?>\n<configuration>\n{body}</configuration>\n"
     (folder / "core-site.xml").write_text(site({"fs.defaultFS": "file:///", "hadoop.tmp.dir": temporary}))
     (folder / "mapred-site.xml").write_text(site({"mapreduce.framework.name": "local",

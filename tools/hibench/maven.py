@@ -28,11 +28,13 @@ def maven(arguments, log, cwd):
     if status:
         text = output_of(log).read_text(encoding="utf-8", errors="replace")
         errors = [line for line in re.findall(r"^\S*\[ERROR\] (.+)$", re.sub(r"\x1b\[[\d;]*m", "", text), re.MULTILINE)]
-        raise Failure(f"Maven failed; its output is in {output_of(log)}\n" + "\n".join(f"  {line[:300]}" for line in errors[:6]))
+        shown = "\n".join(f"  {line[:300]}" for line in errors[:6])
+        raise Failure(f"Maven failed; its output is in {output_of(log)}\n{shown}")
 
 
 def spark_jars(base, line, log):
-    """Puts Spark's jars with Hive and MLlib into base/spark/<line>/jars, and the tools' beside them, if they are not there.
+    """Puts Spark's jars with Hive and MLlib into base/spark/<line>/jars, and those of tools beside them, unless they
+    are there.
 
     line: Spark's version with Scala's, as 3.5.7-2.12. Returns the two folders.
     """
@@ -50,17 +52,18 @@ def spark_jars(base, line, log):
 def build_hibench(folder, line, log):
     """Builds HiBench's generators and Spark workloads in `folder`, with its own POMs."""
     spark, scala = line.split("-")
-    # Its newest profile of Spark is 3.1; the properties behind it win. `bench` and `modules` turn off the default profiles,
-    # which would build the benchmarks of other engines, too.
-    maven(["package", "-DskipTests", "-Psparkbench,micro,ml,sql,websearch", "-Dbench=spark", "-Dmodules=four", "-Dspark=3.1",
-           f"-Dscala={scala}", f"-Dspark.version={spark}", *java_and_scala(scala), f"-Dhadoop.mr2.version={HADOOP}"], log, folder)
+    # Its newest profile of Spark is 3.1; the properties behind it win. `bench` and `modules` turn off the default
+    # profiles, which would build the benchmarks of other engines, too.
+    maven(["package", "-DskipTests", "-Psparkbench,micro,ml,sql,websearch", "-Dbench=spark", "-Dmodules=four",
+           "-Dspark=3.1", f"-Dscala={scala}", f"-Dspark.version={spark}", *java_and_scala(scala),
+           f"-Dhadoop.mr2.version={HADOOP}"], log, folder)
 
 
 def build_terasort(folder, line, log):
     """Builds spark-terasort in `folder`, with its own POM."""
     spark, scala = line.split("-")
-    maven(["package", "-DskipTests", f"-Dspark.version={spark}", f"-Dscala.binary.version={scala}", *java_and_scala(scala)],
-          log, folder)
+    maven(["package", "-DskipTests", f"-Dspark.version={spark}", f"-Dscala.binary.version={scala}",
+           *java_and_scala(scala)], log, folder)
 
 
 def java_and_scala(scala):

@@ -1,5 +1,5 @@
-"""What a run has left, in a form in which two runs can be compared: a digest of what must be equal byte by byte, and the
-numbers that may differ in their last digits, because sums of doubles depend on the order in which blocks arrive."""
+"""What a run has left, in a form in which two runs can be compared: a digest of what must be equal byte by byte, and
+the numbers that may differ in their last digits, because sums of doubles depend on the order in which blocks arrive."""
 
 import hashlib
 import math
@@ -22,8 +22,8 @@ class NoOutcome(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """records: how many there are; digest: of what is compared byte by byte, or nothing; numbers: by what they are of, equal if
-    they differ by no more than the part `tolerance`."""
+    """records: how many there are; digest: of what is compared byte by byte, or nothing; numbers: by what they are of,
+    equal if they differ by no more than the part `tolerance`."""
     records: int
     digest: str = ""
     numbers: dict = field(default_factory=dict)
@@ -140,7 +140,8 @@ def keyed_numbers(records, separator, falling=False):
 
 
 def printed(log, patterns, tolerance=RELATIVE_TOLERANCE):
-    """Of numbers that the run with this log has printed: `patterns` by name, each with one group; the last match counts."""
+    """Of numbers that the run with this log has printed: `patterns` by name, each with one group, whose last match
+    counts."""
     text, numbers = output_of(log).read_text(encoding="utf-8", errors="replace"), {}
     for name, pattern in patterns.items():
         found = re.findall(pattern, text, re.MULTILINE)

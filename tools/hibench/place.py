@@ -10,11 +10,13 @@ from processes import Failure
 
 HERE = Path(__file__).resolve().parent
 # Of HiBench's settings, many can also come from variables of their names; so nothing else of the caller's is handed on.
-KEPT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "USER", "JAVA_HOME", "TERM", "PYENV_ROOT", "PYENV_VERSION", "SPARK_LOCAL_IP")
+KEPT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "USER", "JAVA_HOME", "TERM", "PYENV_ROOT", "PYENV_VERSION",
+        "SPARK_LOCAL_IP")
 
 
 class Place:
-    """base: where all calls keep what they share (copies, builds, data); run: this call's own folder, removed by close().
+    """base: where all calls keep what they share (copies, builds, data); run: this call's own folder, which close()
+    removes.
 
     One call at a time has a base: a second one fails.
     """

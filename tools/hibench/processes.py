@@ -21,7 +21,8 @@ def stop_on_termination():
 
 
 def run(command, log, seconds, env=None, cwd=None):
-    """Runs `command`; returns its status. Standard error is appended to the file `log`, standard output to output_of(log).
+    """Runs `command`; returns its status. Standard error is appended to the file `log`, standard output to the file
+    output_of(log).
 
     Ends its whole process group and raises Failure when `seconds` are over; does so, too, before KeyboardInterrupt goes
     on. Processes that the command has left behind are ended.
@@ -39,7 +40,7 @@ def run(command, log, seconds, env=None, cwd=None):
 
 
 def output_of(log):
-    """The file beside `log` that has a command's standard output: apart, so that what it prints is not torn by messages."""
+    """The file beside `log` with a command's standard output: apart, so that messages do not tear what it prints."""
     return log.with_suffix(".out")
 
 

@@ -47,8 +47,8 @@ def parse(line):
 def make_line(name, moment, input_bytes, seconds, nodes=1):
     """A line as HiBench writes it, for programs that are not HiBench's."""
     rate = int(input_bytes / seconds) if seconds else 0
-    return (COLUMNS % (name, moment.strftime("%Y-%m-%d"), moment.strftime("%H:%M:%S"), input_bytes, f"{seconds:.3f}", rate,
-                       rate // nodes)).rstrip()
+    return (COLUMNS % (name, moment.strftime("%Y-%m-%d"), moment.strftime("%H:%M:%S"), input_bytes, f"{seconds:.3f}",
+                       rate, rate // nodes)).rstrip()
 
 
 def median_run(runs):

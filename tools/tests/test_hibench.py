@@ -1,6 +1,7 @@
 """./sluice hibench: what it takes, reads and compares, and that nothing is left of a program that it ends."""
 
 import contextlib
+import datetime
 import io
 import json
 import os
@@ -77,7 +78,7 @@ class FolderTest(unittest.TestCase):
 
     def hibench(self):
         """A folder with the files by which HiBench is known."""
-        self.write("h/pom.xml", "<project><parent><artifactId>p</artifactId></parent>\n<artifactId>hibench</artifactId></project>")
+        self.write("h/pom.xml", "<project><parent><artifactId>p</artifactId></parent><artifactId>hibench</artifactId>")
         for sign in checkout.SIGNS[checkout.HIBENCH]:
             self.write(f"h/{sign}", "x")
         for workload in hibench_suite.WORKLOADS.values():
@@ -92,11 +93,13 @@ class SequenceFileTest(FolderTest):
         return list(sequence_file.values(self.write("part-0", content)))
 
     def test_uncompressed_records_and_a_sync_marker(self):
-        content = (header(sequence_file.TEXT) + record(text(b"one")) + struct.pack(">i", -1) + SYNC + record(text(self.LONG)))
+        marker = struct.pack(">i", -1) + SYNC
+        content = header(sequence_file.TEXT) + record(text(b"one")) + marker + record(text(self.LONG))
         self.assertEqual(self.values(content), [b"one", self.LONG])
 
     def test_records_compressed_one_by_one(self):
-        content = header(sequence_file.TEXT, True) + b"".join(record(zlib.compress(text(value))) for value in (b"", self.LONG))
+        records = b"".join(record(zlib.compress(text(value))) for value in (b"", self.LONG))
+        content = header(sequence_file.TEXT, True) + records
         self.assertEqual(self.values(content), [b"", self.LONG])
 
     def test_blocks(self):
@@ -120,15 +123,17 @@ class SequenceFileTest(FolderTest):
                 self.values(content)
 
     def test_numbers_of_several_bytes(self):
-        for written, value in ((b"\x7f", 127), (b"\x90", -112), (b"\x8f\x80", 128), (b"\x8e\x01\x00", 256), (b"\x87\x7f", -128)):
+        for written, value in ((b"\x7f", 127), (b"\x90", -112), (b"\x8f\x80", 128), (b"\x8e\x01\x00", 256),
+                               (b"\x87\x7f", -128)):
             self.assertEqual(sequence_file.Bytes(written, "x").vlong(), value)
 
 
 class OutcomesTest(FolderTest):
     def test_order_counts_where_it_is_part_of_the_result(self):
-        self.assertEqual(outcomes.in_order([b"a", b"b"]), outcomes.in_order([b"a", b"b"]))
-        self.assertIn("records differ", outcomes.difference(outcomes.in_order([b"a", b"b"]), outcomes.in_order([b"b", b"a"])))
-        self.assertIn("records differ", outcomes.difference(outcomes.in_order([b"ab", b"c"]), outcomes.in_order([b"a", b"bc"])))
+        first = outcomes.in_order([b"ab", b"c"])
+        self.assertIsNone(outcomes.difference(first, outcomes.in_order([b"ab", b"c"])))
+        for other in ([b"c", b"ab"], [b"a", b"bc"]):
+            self.assertIn("records differ", outcomes.difference(first, outcomes.in_order(other)))
 
     def test_order_does_not_count_elsewhere_and_repetitions_do(self):
         first = outcomes.in_any_order([b"a", b"b", b"b"])
@@ -139,15 +144,17 @@ class OutcomesTest(FolderTest):
 
     def test_numbers_may_differ_in_their_last_digits(self):
         first = outcomes.keyed_numbers([b"(u1,0.25)", b"(u2,1.1)"], ",")
-        self.assertIsNone(outcomes.difference(first, outcomes.keyed_numbers([b"(u2,1.1000000000000003)", b"(u1,0.25)"], ",")))
-        self.assertIn("u2", outcomes.difference(first, outcomes.keyed_numbers([b"(u1,0.25)", b"(u2,1.1001)"], ",")))
-        self.assertIn("keys are not there",
-                      outcomes.difference(first, outcomes.keyed_numbers([b"(u1,0.25)", b"(u3,1.1)"], ",")))
+        same = outcomes.keyed_numbers([b"(u2,1.1000000000000003)", b"(u1,0.25)"], ",")
+        self.assertIsNone(outcomes.difference(first, same))
+        for row, said in ((b"(u2,1.1001)", "u2"), (b"(u3,1.1)", "keys are not there")):
+            self.assertIn(said, outcomes.difference(first, outcomes.keyed_numbers([b"(u1,0.25)", row], ",")))
 
     def test_rows_that_are_not_in_order_come_twice_or_have_no_number(self):
         rows = [b"ip1\x0112.5\x0190.0", b"ip2\x0113.5\x0180.0"]
-        self.assertEqual(outcomes.keyed_numbers(rows, "\x01", falling=True).numbers, {"ip1": [12.5, 90.0], "ip2": [13.5, 80.0]})
-        for wrong, said in ((rows[::-1], "is larger"), (rows + rows[1:], "only 2 keys"), ([b"ip\x01x"], "numbers behind")):
+        self.assertEqual(outcomes.keyed_numbers(rows, "\x01", falling=True).numbers,
+                         {"ip1": [12.5, 90.0], "ip2": [13.5, 80.0]})
+        for wrong, said in ((rows[::-1], "is larger"), (rows + rows[1:], "only 2 keys"),
+                            ([b"ip\x01x"], "numbers behind")):
             with self.subTest(said), self.assertRaisesRegex(outcomes.NoOutcome, said):
                 outcomes.keyed_numbers(wrong, "\x01", falling=True)
 
@@ -188,7 +195,8 @@ class OutcomesTest(FolderTest):
     def test_what_sparks_examples_print(self):
         log = self.folder / "run.log"
         self.write("run.out", "page1 has rank:  0.15 .\npage2 has rank: 1.5E-5.\n")
-        self.assertEqual(other_suites.EXAMPLES["SparkPageRank"].outcome(log).numbers, {"page1": [0.15], "page2": [1.5e-5]})
+        self.assertEqual(other_suites.EXAMPLES["SparkPageRank"].outcome(log).numbers,
+                         {"page1": [0.15], "page2": [1.5e-5]})
         self.write("run.out", "RESULT: 1000\n")
         first = other_suites.EXAMPLES["SkewedGroupByTest"].outcome(log)
         self.write("run.out", "RESULT: 1001\n")
@@ -204,7 +212,8 @@ class OutcomesTest(FolderTest):
 class EventsTest(FolderTest):
     def test_sums(self):
         lines = [{"Event": "SparkListenerTaskEnd", "Task Metrics": {
-                     "Executor CPU Time": 5, "Executor Run Time": 7, "Shuffle Write Metrics": {"Shuffle Bytes Written": 100},
+                     "Executor CPU Time": 5, "Executor Run Time": 7,
+                     "Shuffle Write Metrics": {"Shuffle Bytes Written": 100},
                      "Shuffle Read Metrics": {"Remote Bytes Read": 40}}},
                  {"Event": "SparkListenerTaskEnd", "Task Metrics": None},
                  {"Event": events.OURS + "ShuffleRegistered", "path": "RDD_RECORDS"},
@@ -213,8 +222,8 @@ class EventsTest(FolderTest):
                  {"Event": "SparkListenerJobEnd"}]
         self.write("app", "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
         self.assertEqual(events.read(self.folder), {
-            "shuffleBytes": 100, "remoteBytes": 40, "cpuNanos": 5, "runMillis": 7, "oneSidedBytes": 40, "sluiceShuffles": 1,
-            "sparkShuffles": {"ORDERING": 1}})
+            "shuffleBytes": 100, "remoteBytes": 40, "cpuNanos": 5, "runMillis": 7, "oneSidedBytes": 40,
+            "sluiceShuffles": 1, "sparkShuffles": {"ORDERING": 1}})
 
     def test_no_log_two_logs_and_one_that_has_not_ended(self):
         with self.assertRaisesRegex(events.BadLog, "has 0 event logs"):
@@ -228,10 +237,10 @@ class EventsTest(FolderTest):
 
 
 class ReportTest(unittest.TestCase):
-    LINE = "ScalaSparkSort 2026-11-27 16:30:01 3290464              20.450               160902               160902              "
+    LINE = "ScalaSparkSort 2026-11-27 16:30:01 3290464        20.450               160902               160902        "
 
     def run_of(self, engine, seconds, **more):
-        line = report.make_line("ScalaSparkSort", __import__("datetime").datetime(2026, 11, 27), 1000, seconds)
+        line = report.make_line("ScalaSparkSort", datetime.datetime(2026, 11, 27), 1000, seconds)
         return report.Run("sort", engine, 1, line, seconds, 1_000_000, cpu_seconds=seconds * 2,
                           events={"shuffleBytes": more.pop("shuffle", 1_000_000)}, **more)
 
@@ -247,15 +256,12 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(report.parse(self.run_of("stock", 2.5).line), ("ScalaSparkSort", 1000, 2.5))
 
     def test_the_table(self):
-        runs = [self.run_of("stock", 30), self.run_of("stock", 10), self.run_of("stock", 12), self.run_of("sluice", 6, shuffle=500_000),
+        runs = [*(self.run_of("stock", seconds) for seconds in (30, 10, 12)), self.run_of("sluice", 6, shuffle=500_000),
                 self.run_of("sluice-ucx", 4, shuffle=500_000, difference="x")]
         head, _, row = report.table(runs, ["sort", "scan"], ["stock", "sluice", "sluice-ucx"]).split("\n")
-        cells = dict(zip([cell.strip() for cell in head.strip("|").split("|")], [cell.strip() for cell in row.strip("|").split("|")]))
-        self.assertEqual(cells["stock s"], "12.0")
-        self.assertEqual(cells["sluice s"], "6.0")
-        self.assertEqual([cell.strip() for cell in row.strip("|").split("|")],
-                         ["`sort`", "1.0", "12.0", "6.0", "**2.00**", "4.0", "**3.00**", "1.50", "24.0", "0.50", "0.33", "1.0", "0.50",
-                          "0.50", "**no**"])
+        self.assertEqual(row, "| `sort` | 1.0 | 12.0 | 6.0 | **2.00** | 4.0 | **3.00** | 1.50 | 24.0 | 0.50 | 0.33 "
+                              "| 1.0 | 0.50 | 0.50 | **no** |")
+        self.assertEqual(head.count("|"), row.count("|"))
 
     def test_an_engine_without_runs_has_failed(self):
         row = report.table([self.run_of("stock", 10)], ["sort"], ["stock", "sluice"]).split("\n")[-1]
@@ -264,7 +270,8 @@ class ReportTest(unittest.TestCase):
     def test_the_report_has_the_median_run_of_every_engine(self):
         runs = [self.run_of("stock", seconds) for seconds in (30, 10, 12)] + [self.run_of("sluice", 6)]
         lines = report.hibench_report(runs, ["sort"], ["stock", "sluice"]).split("\n")
-        self.assertEqual([(line.split()[4], line.split()[-1]) for line in lines[1:]], [("12.000", "stock"), ("6.000", "sluice")])
+        self.assertEqual([(line.split()[4], line.split()[-1]) for line in lines[1:]],
+                         [("12.000", "stock"), ("6.000", "sluice")])
 
 
 class CheckoutTest(FolderTest):
@@ -278,13 +285,15 @@ class CheckoutTest(FolderTest):
             checkout.recognise(self.folder / "s")
         self.write("s/examples/jars/spark-examples_2.12-3.5.7.jar", "")
         self.assertEqual(checkout.recognise(self.folder / "s").kind, checkout.SPARK)
-        self.assertEqual((place.scala_version(self.folder / "s/jars"), place.spark_version(self.folder / "s/jars")), ("2.12", "3.5.7"))
+        jars = self.folder / "s/jars"
+        self.assertEqual((place.scala_version(jars), place.spark_version(jars)), ("2.12", "3.5.7"))
 
     def test_what_is_no_checkout(self):
         self.write("other/pom.xml", "<project><artifactId>something</artifactId></project>")
         self.hibench()
         (self.folder / "h/conf/hibench.conf").unlink()
-        for name, said in (("nothing", "is not a folder"), ("", "it has no pom.xml"), ("other", "its pom.xml is of 'something'"),
+        for name, said in (("nothing", "is not a folder"), ("", "it has no pom.xml"),
+                           ("other", "its pom.xml is of 'something'"),
                            ("h", "without conf/hibench.conf: is it complete")):
             with self.subTest(said), self.assertRaisesRegex(Failure, said):
                 checkout.recognise(self.folder / name)
@@ -324,8 +333,9 @@ class OptionsTest(FolderTest):
                             (("--engines", "sluice,stock"), "the first engine must be stock"),
                             (("--engines", "stock,sluice,sluice"), "named twice"),
                             (("--master", "yarn"), "local-cluster"),
-                            (("--spark", "4.2.0-2.13"), "HiBench can run on Spark 3.3 to 3.5"),
-                            (("--conf", "master=local"), "--conf takes spark"), (("--conf", "spark.x"), "--conf takes spark")):
+                            (("--spark", "4.2.0-2.13"), "HiBench runs on Spark 3.3 to 3.5"),
+                            (("--conf", "master=local"), "--conf takes spark"),
+                            (("--conf", "spark.x"), "--conf takes spark")):
             with self.subTest(given), self.assertRaisesRegex(Failure, said):
                 self.check(*given)
         with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
@@ -416,7 +426,8 @@ class ProcessesTest(FolderTest):
 
     def test_what_takes_too_long_is_ended_with_its_children(self):
         log = self.folder / "run.log"
-        with mock.patch.object(processes, "TERMINATE_SECONDS", 0.2), self.assertRaisesRegex(Failure, "bash was ended after 1 s"):
+        with mock.patch.object(processes, "TERMINATE_SECONDS", 0.2), \
+                self.assertRaisesRegex(Failure, "bash was ended after 1 s"):
             processes.run(["bash", "-c", self.STUBBORN], log, 1)
         self.assert_gone(int(processes.output_of(log).read_text()))
 
@@ -429,7 +440,8 @@ class ProcessesTest(FolderTest):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
                 log = self.folder / f"{number}.log"
-                code = (f"import sys; sys.path.insert(0, {str(PROGRAM)!r}); import processes; from pathlib import Path\n"
+                code = (f"import sys; sys.path.insert(0, {str(PROGRAM)!r})\n"
+                        "import processes; from pathlib import Path\n"
                         f"processes.stop_on_termination()\n"
                         f"try:\n processes.run(['bash', '-c', 'echo $$; sleep 600'], Path({str(log)!r}), 600)\n"
                         f"except KeyboardInterrupt:\n sys.exit(7)\n")
@@ -449,9 +461,9 @@ class ProgramsTest(FolderTest):
     def setUp(self):
         super().setUp()
         self.java("printf '%s\\n' \"$@\"")
-        self.environment = {**os.environ, "JAVA_HOME": str(self.folder), "SLUICE_HIBENCH_SPARK": "/s", "SLUICE_HIBENCH_TOOLS": "/t",
-                            "SLUICE_HIBENCH_TMP": "/tmp", "SLUICE_HIBENCH_TIMES": str(self.folder / "times.json"),
-                            "SPARK_HOME": "/s"}
+        self.environment = {**os.environ, "JAVA_HOME": str(self.folder), "SPARK_HOME": "/s",
+                            "SLUICE_HIBENCH_SPARK": "/s", "SLUICE_HIBENCH_TOOLS": "/t", "SLUICE_HIBENCH_TMP": "/tmp",
+                            "SLUICE_HIBENCH_TIMES": str(self.folder / "times.json")}
 
     def java(self, body):
         self.write("bin/java", f"#!/usr/bin/env bash\n{body}\n").chmod(0o755)
@@ -495,7 +507,7 @@ class MavenTest(FolderTest):
     def test_a_failed_build_shows_mavens_errors(self):
         self.write("mvn", "#!/bin/sh\necho '[ERROR] Could not resolve x'\nexit 1\n").chmod(0o755)
         with mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"}), \
-                self.assertRaisesRegex(Failure, r"(?s)Maven failed; its output is in .*build\.out.*  Could not resolve x"):
+                self.assertRaisesRegex(Failure, r"(?s)its output is in .*build\.out\n  Could not resolve x"):
             maven.maven(["package"], self.folder / "build.log", self.folder)
 
     def test_no_maven(self):
