@@ -10,8 +10,7 @@ from processes import Failure
 
 HERE = Path(__file__).resolve().parent
 # Of HiBench's settings, many can also come from variables of their names; so nothing else of the caller's is handed on.
-KEPT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "USER", "JAVA_HOME", "TERM", "PYENV_ROOT", "PYENV_VERSION",
-        "SPARK_LOCAL_IP")
+KEPT = ("HOME", "LANG", "LC_ALL", "LOGNAME", "USER", "JAVA_HOME", "TERM", "PYENV_ROOT", "PYENV_VERSION")
 
 
 class Place:
@@ -68,6 +67,8 @@ class Place:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {**kept, "PATH": f"{HERE / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
                 "SPARK_HOME": str(self.spark_home(jars)), "SPARK_SCALA_VERSION": scala_version(jars),
+                # All of it is on this machine.
+                "SPARK_LOCAL_IP": "127.0.0.1",
                 "SLUICE_HIBENCH_SPARK": str(Path(jars).parent), "SLUICE_HIBENCH_TOOLS": str(tools),
                 "SLUICE_HIBENCH_TMP": str(self.folder("tmp")), "SLUICE_HIBENCH_TIMES": str(self.run / "times.json"),
                 "TMPDIR": str(self.folder("tmp"))}

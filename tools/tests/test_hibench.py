@@ -488,13 +488,25 @@ class ProgramsTest(FolderTest):
 
     def test_spark_submit_measures_all_processes_and_hands_on_the_status(self):
         # The launcher's answer, then the driver, which leaves an executor that burns CPU and ends after it.
-        self.java('if [[ $* == *launcher.Main* ]]; then printf "\\n%s\\0driver\\0" "$0"; exit; fi\n'
+        self.java('if [[ $* == *launcher.Main* ]]; then printf "said\\n\\0\\n%s\\0driver\\0" "$0"; exit; fi\n'
                   '(timeout 1 bash -c "while :; do :; done") &\nexit 4')
         self.assertEqual(self.call("spark-submit", "x.jar").returncode, 4)
         times = json.loads((self.folder / "times.json").read_text())
         self.assertEqual(times["status"], 4)
         self.assertGreater(times["cpuSeconds"], 0.05)
         self.assertLess(times["seconds"], 1)
+
+    def test_spark_submit_ends_an_executor_that_does_not_end(self):
+        # It writes its number, and hears neither the driver's end nor SIGTERM.
+        self.java('if [[ $* == *launcher.Main* ]]; then printf "\\0\\n%s\\0driver\\0" "$0"; exit; fi\n'
+                  '(trap "" TERM; echo $BASHPID; exec >&- 2>&-; while :; do sleep 0.1; done) &')
+        script = (PROGRAM / "bin" / "spark-submit").read_text(encoding="utf-8")
+        self.assertIn("LEFT_BEHIND_SECONDS = 30", script)
+        impatient = self.write("spark-submit", script.replace("LEFT_BEHIND_SECONDS = 30", "LEFT_BEHIND_SECONDS = 0.2"))
+        said = subprocess.run([sys.executable, impatient, "x.jar"], env=self.environment, stdout=subprocess.PIPE, timeout=60,
+                              check=True)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(said.stdout), 0)
 
     def test_spark_submit_says_that_the_launcher_failed(self):
         self.java("echo no class >&2; exit 1")
