@@ -234,8 +234,10 @@ def call(options):
             places.check_space(f"{suite.name}'s workloads at {options.size}", suite.needed_bytes(), place.base)
         stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
         results = (options.results or place.base / "results" / stamp).resolve()
+        if results.exists() and any(results.iterdir()):
+            raise Failure(f"{results} has files already; --results takes a new or an empty folder")
         logs = results / "logs"
-        logs.mkdir(parents=True, exist_ok=True)
+        logs.mkdir(parents=True)
         jar = sluice_jar()
         options.engines, note = engines.with_library(options.engines, jar, options.engines_named)
         if note:

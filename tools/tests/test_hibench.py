@@ -209,6 +209,72 @@ class OutcomesTest(FolderTest):
             self.assertEqual(list(other_suites.generated(kind, 50)), list(other_suites.generated(kind, 50)))
 
 
+class TeraSortTest(FolderTest):
+    def test_the_output_of_the_run_before_is_removed_first(self):
+        options = mock.Mock(size="tiny", parallelism=8, spark="3.5.7-2.12")
+        suite = other_suites.TeraSort(mock.Mock(**{"digest.return_value": "d"}), mock.Mock(base=self.folder), options)
+        output = self.write(f"data/{suite.data.name}/Output/part-r-0", "x")
+        seen = []
+        with mock.patch.object(suite, "jar"), \
+                mock.patch.object(suite, "submit", side_effect=lambda *_: seen.append(output.exists())), \
+                mock.patch.object(suite, "line"):
+            suite.run("terasort", mock.Mock(), "stock", self.folder / "log")
+        self.assertEqual(seen, [False])
+        self.assertEqual(suite.needed_bytes(), 40_000_000)
+
+
+class CallTest(FolderTest):
+    """A whole call with stand-ins for the suite and the measuring."""
+
+    def call(self, measured, *given):
+        results = str(self.folder / "results")
+        options = hibench.arguments([str(self.hibench()), "--workloads", "sort", "--results", results, *given])
+        with mock.patch.object(maven, "ROOT", self.folder), \
+                mock.patch.object(hibench, "sluice_jar", return_value="j"), \
+                mock.patch.object(engines, "with_library", side_effect=lambda names, *_: (names, None)), \
+                mock.patch.object(maven, "spark_jars", return_value=(None, None)), \
+                mock.patch.object(hibench_suite.HiBench, "build"), mock.patch.object(hibench, "Setup"), \
+                mock.patch.object(hibench, "measure", side_effect=measured), \
+                contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()):
+            try:
+                hibench.call(options)
+            finally:
+                self.said = said.getvalue()
+
+    def runs(self, *_):
+        return [report.Run("sort", engine, 1, report.make_line("Sort", datetime.datetime(2026, 11, 27), 10, 2), 2, 10)
+                for engine in engines.DEFAULT], []
+
+    def test_a_table_and_hibenchs_lines(self):
+        self.call(self.runs)
+        self.assertIn("| `sort` |", (self.folder / "results/table.md").read_text())
+        self.assertIn((self.folder / "results/hibench.report").read_text(), self.said)
+        self.assertEqual(list((self.folder / "build/hibench").glob("run-*")), [])
+
+    def test_what_failed_is_told_last_and_the_rest_is_there(self):
+        with self.assertRaisesRegex(Failure, r"(?s)not everything ran and was equal:.*sort on sluice, run 1: records"):
+            self.call(lambda *_: (self.runs()[0], ["sort on sluice, run 1: records differ"]))
+        self.assertIn("| `sort` |", self.said)
+
+    def test_ctrl_c_removes_the_folder_of_the_call(self):
+        def interrupted(*_):
+            raise KeyboardInterrupt
+        with self.assertRaises(KeyboardInterrupt):
+            self.call(interrupted)
+        self.assertEqual(list((self.folder / "build/hibench").glob("run-*")), [])
+
+    def test_results_of_another_call_are_not_written_over(self):
+        self.write("results/results.json", "{}")
+        with self.assertRaisesRegex(Failure, "has files already"):
+            self.call(self.runs)
+
+    def test_no_room(self):
+        with mock.patch.object(place.shutil, "disk_usage", return_value=mock.Mock(free=1 << 20)):
+            with self.assertRaisesRegex(Failure, "HiBench's workloads at small need about 12 MiB, and .* has 1 MiB"):
+                self.call(self.runs)
+            self.call(self.runs, "--force")
+
+
 class EventsTest(FolderTest):
     def test_sums(self):
         lines = [{"Event": "SparkListenerTaskEnd", "Task Metrics": {
@@ -503,8 +569,8 @@ class ProgramsTest(FolderTest):
         script = (PROGRAM / "bin" / "spark-submit").read_text(encoding="utf-8")
         self.assertIn("LEFT_BEHIND_SECONDS = 30", script)
         impatient = self.write("spark-submit", script.replace("LEFT_BEHIND_SECONDS = 30", "LEFT_BEHIND_SECONDS = 0.2"))
-        said = subprocess.run([sys.executable, impatient, "x.jar"], env=self.environment, stdout=subprocess.PIPE, timeout=60,
-                              check=True)
+        said = subprocess.run([sys.executable, impatient, "x.jar"], env=self.environment, stdout=subprocess.PIPE,
+                              timeout=60, check=True)
         with self.assertRaises(ProcessLookupError):
             os.kill(int(said.stdout), 0)
 
