@@ -588,6 +588,14 @@ class MavenTest(FolderTest):
                 self.assertRaisesRegex(Failure, r"(?s)its output is in .*build\.out\n  Could not resolve x"):
             maven.maven(["package"], self.folder / "build.log", self.folder)
 
+    def test_sources_that_do_not_compile_are_left_out_of_the_copy(self):
+        sources = [self.write(name, "x") for name in (*maven.OF_OLDER_SPARK, maven.OF_OLDER_SPARK[0] + ".other")]
+        with mock.patch.object(maven, "maven") as called:
+            maven.build_hibench(self.folder, "3.5.7-2.12", self.folder / "log")
+        self.assertEqual([source.exists() for source in sources], [False, False, True])
+        self.assertIn("-Dspark.version=3.5.7", called.call_args.args[0])
+        self.assertIn("-Dscala=2.12", called.call_args.args[0])
+
     def test_no_maven(self):
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}), self.assertRaisesRegex(Failure, "no Maven found"):
             maven.maven(["package"], self.folder / "build.log", self.folder)
