@@ -22,7 +22,7 @@ class Workload:
 
 
 NUMBER = r"(-?\d[\d.]*(?:[eE][-+]?\d+)?)"
-# The bytes of a row that HiBench's generators write, roughly, as measured at `small`.
+# Bytes of a row that HiBench's generators write: rough estimates, to say early that a disk is too small.
 VISIT_BYTES, PAGE_BYTES, DOCUMENT_BYTES, LINK_BYTES = 190, 60, 4_000, 1_300
 DOUBLE_BYTES = 10
 
