@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -27,13 +28,15 @@ public final class Application implements AutoCloseable {
   private final Path folder;
   private final Path executorLogs;
   private final DriverProcess driver;
+  private final PeerServers servers;
   /** Closes the application when the user interrupts this process. */
   private final Thread closer = new Thread(this::close, "close-application");
   private volatile boolean failed;
   private volatile boolean closed;
 
-  private Application(Engine engine, Path folder, Path executorLogs, DriverProcess driver) {
+  private Application(Engine engine, Path folder, Path executorLogs, DriverProcess driver, PeerServers servers) {
     this.engine = engine;
+    this.servers = servers;
     this.folder = folder;
     this.executorLogs = executorLogs;
     this.driver = driver;
@@ -43,22 +46,55 @@ public final class Application implements AutoCloseable {
   /** Starts {@code engine} on {@code home} and waits until Spark is up. */
   public static Application start(Engine engine, SparkHome home, Workplace workplace, Site site,
       Map<String, String> user) {
-    Path folder = workplace.run(engine.label());
+    String name = freeName(engine.label(), workplace);
+    Path folder = workplace.run(name);
     prepare(folder, home, workplace);
     List<Path> jars = jars(engine, workplace);
     ProcessBuilder process = process(home, folder, jars, site);
-    Path log = workplace.logs().resolve("driver-" + engine.label() + ".log");
+    Path log = workplace.logs().resolve("driver-" + name + ".log");
     Path executorLogs = site.executorLogs() == null ? folder.resolve("work") : site.executorLogs();
-    Application application = new Application(engine, folder, executorLogs, DriverProcess.start(process, log));
+    int serversMib = engine.peer().filter(Peer::hasServers).isPresent() ? serversMib(site) : 0;
+    PeerServers servers = serversMib == 0 ? PeerServers.none()
+        : PeerServers.start(engine.peer().orElseThrow(), new PeerServers.Place(
+            workplace.peers().homes().get(engine.peer().orElseThrow()), folder.resolve("servers"), serversMib,
+            site.driverCommand(), home, workplace.benchJar()));
+    Application application = new Application(engine, folder, executorLogs, DriverProcess.start(process, log), servers);
     try {
       Path localDir = site.localDir() == null ? folder.resolve("local") : site.localDir();
-      Map<String, String> settings = SparkSettings.of(engine, site, jars, localDir, user);
-      application.ask(Request.start(settings, SparkSettings.ownKeys(user)), progress -> {});
+      Map<String, String> all = new LinkedHashMap<>(engine.settingsOn(home));
+      all.putAll(servers.settings());
+      if (serversMib > 0) {
+        // Together with the servers, executors have as much memory as those of other engines.
+        int each = serversMib / site.master().executors().orElseThrow();
+        all.put("spark.executor.memory", site.master().executorMemoryMib().orElseThrow() - each + "m");
+      }
+      all.putAll(user);
+      Map<String, String> settings = SparkSettings.of(engine, site, jars, localDir, all);
+      application.ask(Request.start(settings, SparkSettings.ownKeys(user), application.serverIds()), progress -> {});
       return application;
     } catch (RuntimeException e) {
       application.close();
       throw e;
     }
+  }
+
+  /** {@code label}, or with a number behind it if an application of that name has failed and left its folder. */
+  private static String freeName(String label, Workplace workplace) {
+    String name = label;
+    for (int i = 2; Files.exists(workplace.run(name)); i++) {
+      name = label + "-" + i;
+    }
+    return name;
+  }
+
+  /** Of the executors' memory, what servers get. */
+  private static int serversMib(Site site) {
+    return PeerServers.serversMib(
+        site.master().executors().orElseThrow() * site.master().executorMemoryMib().orElseThrow());
+  }
+
+  private List<Long> serverIds() {
+    return servers.processes().stream().map(ProcessHandle::pid).toList();
   }
 
   public Engine engine() {
@@ -108,6 +144,7 @@ public final class Application implements AutoCloseable {
     }
     closed = true;
     driver.close();
+    servers.close();
     if (!failed) {
       delete(folder);
     }
