@@ -55,8 +55,8 @@ public enum Engine {
       "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin", "io.sluice.spark.SluiceShuffleManager"), Peer.COMET),
 
   /**
-   * Apache Celeborn with a worker on this machine. Its defaults are for many workers: a client has 32 pushes in flight to
-   * one, and looks every 50 ms whether there is room for more. Why these settings: docs/peers.md.
+   * Apache Celeborn with a worker on this machine. Its defaults are for many workers: a client has 32 pushes in flight
+   * to one, and looks every 50 ms whether there is room for more. Why these settings: docs/peers.md.
    */
   CELEBORN("celeborn", Jar.NONE, Map.of(
       "spark.shuffle.manager", "org.apache.spark.shuffle.celeborn.SparkShuffleManager",
