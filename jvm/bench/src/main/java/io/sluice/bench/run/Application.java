@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -46,28 +47,21 @@ public final class Application implements AutoCloseable {
   /** Starts {@code engine} on {@code home} and waits until Spark is up. */
   public static Application start(Engine engine, SparkHome home, Workplace workplace, Site site,
       Map<String, String> user) {
+    checkNotEnding();
     String name = freeName(engine.label(), workplace);
     Path folder = workplace.run(name);
     prepare(folder, home, workplace);
     List<Path> jars = jars(engine, workplace);
-    ProcessBuilder process = process(home, folder, jars, site);
     Path log = workplace.logs().resolve("driver-" + name + ".log");
     Path executorLogs = site.executorLogs() == null ? folder.resolve("work") : site.executorLogs();
-    int serversMib = engine.peer().filter(Peer::hasServers).isPresent() ? serversMib(site) : 0;
-    PeerServers servers = serversMib == 0 ? PeerServers.none()
-        : PeerServers.start(engine.peer().orElseThrow(), new PeerServers.Place(
-            workplace.peers().homes().get(engine.peer().orElseThrow()), folder.resolve("servers"), serversMib,
-            site.driverCommand(), home, workplace.benchJar()));
+    PeerServers servers = servers(engine, home, workplace, site, folder);
+    ProcessBuilder process = process(home, folder, jars, site);
+    process.environment().putAll(servers.environment());
     Application application = new Application(engine, folder, executorLogs, DriverProcess.start(process, log), servers);
     try {
       Path localDir = site.localDir() == null ? folder.resolve("local") : site.localDir();
       Map<String, String> all = new LinkedHashMap<>(engine.settingsOn(home));
       all.putAll(servers.settings());
-      if (serversMib > 0) {
-        // Together with the servers, executors have as much memory as those of other engines.
-        int each = serversMib / site.master().executors().orElseThrow();
-        all.put("spark.executor.memory", site.master().executorMemoryMib().orElseThrow() - each + "m");
-      }
       all.putAll(user);
       Map<String, String> settings = SparkSettings.of(engine, site, jars, localDir, all);
       application.ask(Request.start(settings, SparkSettings.ownKeys(user), application.serverIds()), progress -> {});
@@ -78,6 +72,25 @@ public final class Application implements AutoCloseable {
     }
   }
 
+  /**
+   * Refuses to start anything while this process ends: nothing would end it.
+   *
+   * @throws IllegalStateException then
+   */
+  private static void checkNotEnding() {
+    Thread none = new Thread(() -> {}, "none");
+    Runtime.getRuntime().addShutdownHook(none);
+    Runtime.getRuntime().removeShutdownHook(none);
+  }
+
+  /** Those of the engine's peer, up; none if it has none. */
+  private static PeerServers servers(Engine engine, SparkHome home, Workplace workplace, Site site, Path folder) {
+    Optional<Peer> peer = engine.peer().filter(Peer::hasServers);
+    return peer.isEmpty() ? PeerServers.none()
+        : PeerServers.start(peer.get(), new PeerServers.Place(workplace.peers().homes().get(peer.get()),
+            folder.resolve("servers"), site.master(), site.driverCommand(), home, workplace.benchJar()));
+  }
+
   /** {@code label}, or with a number behind it if an application of that name has failed and left its folder. */
   private static String freeName(String label, Workplace workplace) {
     String name = label;
@@ -85,12 +98,6 @@ public final class Application implements AutoCloseable {
       name = label + "-" + i;
     }
     return name;
-  }
-
-  /** Of the executors' memory, what servers get. */
-  private static int serversMib(Site site) {
-    return PeerServers.serversMib(
-        site.master().executors().orElseThrow() * site.master().executorMemoryMib().orElseThrow());
   }
 
   private List<Long> serverIds() {

@@ -63,6 +63,8 @@ final class Daemon implements AutoCloseable {
     command.addAll(List.of("io.sluice.bench.driver.DaemonMain", program.mainClass));
     command.addAll(program.arguments);
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
+    // An installation of the user must not affect the measurement.
+    builder.environment().keySet().removeIf(name -> name.startsWith("CELEBORN_") || name.startsWith("RSS_"));
     builder.environment().putAll(environment);
     try {
       return new Daemon(program.name, log,

@@ -19,6 +19,11 @@ final class PeerServers implements AutoCloseable {
 
   private static final Duration LIMIT = Duration.ofSeconds(120);
   private static final String LOOPBACK = "127.0.0.1";
+  /** What tells servers and clients that their own address is loopback's; by default they look for another one. */
+  private static final Map<String, String> ADDRESS = Map.of("CELEBORN_LOCAL_HOSTNAME", LOOPBACK, "RSS_IP", LOOPBACK);
+  /** As Celeborn's own scripts have it, beside what Spark opens. */
+  private static final List<String> OPENED = List.of("--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+      "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED");
   /** Of the coordinating process. Neither keeps data. */
   private static final int COORDINATOR_MIB = 256;
   /** The part of the executors' memory that servers get. */
@@ -39,24 +44,30 @@ final class PeerServers implements AutoCloseable {
    *
    * @param home of the peer's distribution
    * @param folder for their files
-   * @param mib of memory for all of them
+   * @param master whose executors give up a part of their memory for them
    * @param prefix what goes in front of command lines
    */
-  record Place(Path home, Path folder, int mib, List<String> prefix, SparkHome spark, Path benchJar) {
+  record Place(Path home, Path folder, Master master, List<String> prefix, SparkHome spark, Path benchJar) {
 
-    /** Of what {@code mib} leaves to the server that keeps data: heap a third, the rest outside of the heap. */
+    /** What all servers get: a part of what the executors of other engines have together. */
+    int mib() {
+      return Math.max(2 * COORDINATOR_MIB,
+          master.executors().orElseThrow() * master.executorMemoryMib().orElseThrow() / PART);
+    }
+
+    /** What that leaves to an executor. */
+    int executorMib() {
+      return master.executorMemoryMib().orElseThrow() - mib() / master.executors().orElseThrow();
+    }
+
+    /** Of the server that keeps data: a third of its memory is heap, the rest outside of the heap. */
     int dataHeapMib() {
-      return (mib - COORDINATOR_MIB) / 3;
+      return (mib() - COORDINATOR_MIB) / 3;
     }
 
     int dataDirectMib() {
-      return mib - COORDINATOR_MIB - dataHeapMib();
+      return mib() - COORDINATOR_MIB - dataHeapMib();
     }
-  }
-
-  /** How much of {@code executorsMib}, which other engines' executors have together, servers get. */
-  static int serversMib(int executorsMib) {
-    return Math.max(2 * COORDINATOR_MIB, executorsMib / PART);
   }
 
   /**
@@ -73,6 +84,7 @@ final class PeerServers implements AutoCloseable {
         case UNIFFLE -> servers.uniffle(place);
         default -> throw new IllegalArgumentException(peer.label() + " has no servers");
       }
+      servers.settings.put("spark.executor.memory", place.executorMib() + "m");
       return servers;
     } catch (IOException e) {
       servers.close();
@@ -86,6 +98,11 @@ final class PeerServers implements AutoCloseable {
   /** The settings with which an application finds them. */
   Map<String, String> settings() {
     return settings;
+  }
+
+  /** Variables that drivers and executors need; none without servers. */
+  Map<String, String> environment() {
+    return daemons.isEmpty() ? Map.of() : ADDRESS;
   }
 
   /** Their processes. */
@@ -114,10 +131,10 @@ final class PeerServers implements AutoCloseable {
         // It polls for the end of a commit, a tenth of a second by default.
         "celeborn.worker.commitFiles.check.interval 5") + "\n");
     List<String> common = List.of("--host", LOOPBACK, "--properties-file", conf.toString());
-    start(place, new Daemon.Program("celeborn-master", List.of("-Xmx" + COORDINATOR_MIB + "m"),
+    start(place, new Daemon.Program("celeborn-master", and(OPENED, "-Xmx" + COORDINATOR_MIB + "m"),
         jars(place.home.resolve("master-jars")), "org.apache.celeborn.service.deploy.master.Master",
         and(common, "--port", ports.get(0).toString())), "Master started.");
-    start(place, new Daemon.Program("celeborn-worker", dataMemory(place),
+    start(place, new Daemon.Program("celeborn-worker", and(OPENED, dataMemory(place)),
         jars(place.home.resolve("worker-jars")), "org.apache.celeborn.service.deploy.worker.Worker",
         and(common, "celeborn://" + master)), "Register worker successfully");
     settings.put("spark.celeborn.master.endpoints", master);
@@ -161,8 +178,7 @@ final class PeerServers implements AutoCloseable {
   }
 
   private void start(Place place, Daemon.Program program, String ready) {
-    // Uniffle takes no address of loopback by itself; others do not read this.
-    Daemon daemon = Daemon.start(program, place.folder, place.prefix, place.benchJar, Map.of("RSS_IP", LOOPBACK));
+    Daemon daemon = Daemon.start(program, place.folder, place.prefix, place.benchJar, ADDRESS);
     // In the order in which they are ended.
     daemons.add(0, daemon);
     daemon.awaitLog(ready, LIMIT);
@@ -184,7 +200,7 @@ final class PeerServers implements AutoCloseable {
     return Stream.concat(some.stream(), Stream.of(more)).toList();
   }
 
-  private static List<Path> and(List<Path> some, List<Path> more) {
+  private static <T> List<T> and(List<T> some, List<T> more) {
     return Stream.concat(some.stream(), more.stream()).toList();
   }
 }

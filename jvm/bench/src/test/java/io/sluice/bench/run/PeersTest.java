@@ -94,10 +94,11 @@ class PeersTest {
 
   @Test
   void serversGetAQuarterOfTheExecutorsMemory() {
-    PeerServers.Place place = new PeerServers.Place(folder, folder, PeerServers.serversMib(8192), List.of(), SPARK_35,
-        folder);
+    PeerServers.Place place = new PeerServers.Place(folder, folder, Master.parse("local-cluster[2,1]", 4096), List.of(),
+        SPARK_35, folder);
     assertEquals(2048, 256 + place.dataHeapMib() + place.dataDirectMib());
     assertTrue(place.dataDirectMib() > place.dataHeapMib());
+    assertEquals(3072, place.executorMib());
   }
 
   private static List<Path> nothing(Peer peer, SparkHome home) {
