@@ -23,7 +23,9 @@ import io.sluice.bench.run.Hosts;
 import io.sluice.bench.run.JobRun;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
-import io.sluice.bench.run.PeerJar;
+import io.sluice.bench.run.Peer;
+import io.sluice.bench.run.Peers;
+import io.sluice.bench.run.SeparateExperiment;
 import io.sluice.bench.run.Site;
 import io.sluice.bench.run.Space;
 import io.sluice.bench.run.SparkConfArguments;
@@ -68,6 +70,7 @@ final class BenchCommand implements Callable<Integer> {
   /** Heap of one executor of local-cluster or --cluster, so that 10M rows are sorted without spilling. */
   private static final int EXECUTOR_MIB = 4096;
   private static final String DEFAULT_MASTER = "local-cluster[2,1]";
+  private static final String DEFAULT_SPARK = "4.2.0";
   private static final long MIB = 1024 * 1024;
   private static final int RERUNS = 7;
   private static final int RERUN_WARM_UPS = 3;
@@ -80,16 +83,15 @@ final class BenchCommand implements Callable<Integer> {
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
       description = "Engines, separated by commas: stock, sluice, sluice-old (see --old-jar), sluice-ucx, "
           + "sluice-rdma, sluice-cache, sluice-unseen (without spark.sluice.ui.enabled), stock-encrypted and "
-          + "sluice-encrypted (with spark.io.encryption.enabled), comet and comet+sluice (see --peer-jar), no-network. "
-          + "Default: stock,sluice.") private List<String> engines;
+          + "sluice-encrypted (with spark.io.encryption.enabled), no-network; of other projects, which then run on "
+          + "Spark " + Peer.SPARK + " unless you say --spark: comet, comet+sluice, celeborn, uniffle, rapids, gluten "
+          + "(see docs/peers.md). Default: stock,sluice.") private List<String> engines;
 
   @Option(names = "--old-jar", paramLabel = "JAR",
       description = "Another build of Sluice, the jar of the engine sluice-old, so that two builds are compared run by "
           + "run.") private Path oldJar;
 
-  @Option(names = "--peer-jar", paramLabel = "NAME=JAR",
-      description = "The jar of another library: comet=JAR, DataFusion Comet 0.12's for the Spark of --spark, for the "
-          + "engines comet and comet+sluice.") private Map<String, Path> peerJars = Map.of();
+  @Mixin private PeerOptions peerOptions;
 
   @Option(names = "--potential",
       description = "What could a faster network give at most? Adds the engine no-network, which is stock with "
@@ -132,9 +134,9 @@ final class BenchCommand implements Callable<Integer> {
       description = "Shuffle partitions. Default: the workload's own (200 for repartition, 16 for pagerank, Spark's "
           + "default for tpch and tpcds, else 64).") private int partitions;
 
-  @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
-      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). "
-          + "Default: ${DEFAULT-VALUE}.") private String spark;
+  @Option(names = "--spark", paramLabel = "VERSION",
+      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). Default: " + DEFAULT_SPARK + ", and "
+          + Peer.SPARK + " with engines of other projects.") private String spark;
 
   @Option(names = "--master", paramLabel = "MASTER",
       description = "Spark master; executors of local-cluster[N,CORES] get a heap of 4096 MiB. "
@@ -211,18 +213,19 @@ final class BenchCommand implements Callable<Integer> {
     if (eventLogs != null) {
       Files.createDirectories(eventLogs);
     }
-    Workplace workplace = Workplace.current().with(plan.oldJar, plan.peerJars);
+    Workplace here = Workplace.current().with(plan.oldJar, plan.peers);
     if (potential && chart == null) {
-      chart = workplace.root().resolve("build/potential.svg");
+      chart = here.root().resolve("build/potential.svg");
     }
-    SparkHome home = workplace.sparkHome(spark);
+    SparkHome home = here.sparkHome(sparkVersion(plan.engines));
+    Workplace workplace;
     try {
-      plan.peerJars.forEach((name, jar) -> PeerJar.check(name, jar, home));
+      workplace = here.with(plan.oldJar, plan.peers.complete(plan.engines, home, here::peerJars));
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
     try (Cluster cluster = plan.hosts == null ? null : clusterUp(plan, home, workplace)) {
-      Site site = cluster == null ? Site.of(plan.master) : cluster.site();
+      Site site = cluster == null ? onSameCores(Site.of(plan.master), plan.engines) : cluster.site();
       return job.given() ? predict(plan, home, workplace, site) : measure(plan, home, workplace, site);
     }
   }
@@ -250,11 +253,11 @@ final class BenchCommand implements Callable<Integer> {
    *
    * @param hosts null if {@code master} is to be used as it is
    * @param oldJar null without the engine {@code sluice-old}
-   * @param peerJars of the engines' peers, by their names
+   * @param peers what the user gave for engines of other projects
    * @param form of the tables that queries of benchmarks read
    */
   private record Plan(Map<String, Sizing> sizings, List<Engine> engines, Map<String, String> settings, Master master,
-      Hosts hosts, Path oldJar, Map<String, Path> peerJars, TableForm form) {}
+      Hosts hosts, Path oldJar, Peers peers, TableForm form) {}
 
   private Plan plan() {
     checkRounds();
@@ -269,9 +272,41 @@ final class BenchCommand implements Callable<Integer> {
       settings.putIfAbsent("spark.eventLog.dir", eventLogs.toAbsolutePath().normalize().toUri().toString());
       settings.putIfAbsent("spark.eventLog.compress", "true");
     }
-    return new Plan(sizings(), engines(), settings,
-        Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings),
-        oldJar(), peerJars(), tableForm);
+    Peers peers = peerOptions.given();
+    List<Engine> chosen = PeerOptions.runnable(engines(), peers, spec.commandLine().getErr());
+    peers.check(engines());
+    Master parsed = Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB);
+    Hosts hosts = clusterOptions.hosts(master, settings);
+    PeerOptions.checkMaster(chosen, parsed, hosts != null);
+    PeerOptions.shared(chosen, parsed, EXECUTOR_MIB).forEach(settings::putIfAbsent);
+    return new Plan(sizings(), chosen, settings, parsed, hosts, oldJar(), peers, tableForm);
+  }
+
+  /** The version to run on; says so if it is another one than usual. */
+  private String sparkVersion(List<Engine> chosen) {
+    if (spark != null) {
+      return spark;
+    }
+    String version = PeerOptions.spark(chosen, DEFAULT_SPARK);
+    if (!version.equals(DEFAULT_SPARK)) {
+      spec.commandLine().getErr().println("Spark " + version + ", which engines of other projects have a build for; "
+          + "--spark chooses another.");
+    }
+    return version;
+  }
+
+  /**
+   * With servers, an engine has more processes than executors. Where the machine has more cores than executors use, all
+   * processes of each engine are kept to as many.
+   */
+  private static Site onSameCores(Site site, List<Engine> chosen) {
+    int cores = site.master().cores().orElse(Integer.MAX_VALUE);
+    return haveServers(chosen) && cores < Runtime.getRuntime().availableProcessors()
+        ? site.startedBy(List.of("taskset", "--cpu-list", "0-" + (cores - 1))) : site;
+  }
+
+  private static boolean haveServers(List<Engine> chosen) {
+    return chosen.stream().flatMap(engine -> engine.peer().stream()).anyMatch(Peer::hasServers);
   }
 
   private TableForm tableForm() {
@@ -296,28 +331,6 @@ final class BenchCommand implements Callable<Integer> {
     return wanted ? oldJar.toAbsolutePath() : null;
   }
 
-  /** The jars of the engines' peers, where driver and executors find them from any folder. */
-  private Map<String, Path> peerJars() {
-    Set<String> wanted = engines().stream().flatMap(engine -> engine.peer().stream()).collect(Collectors.toSet());
-    for (Map.Entry<String, Path> jar : peerJars.entrySet()) {
-      if (!wanted.contains(jar.getKey())) {
-        throw new IllegalArgumentException("--peer-jar " + jar.getKey() + " is for none of the engines");
-      }
-      if (!Files.isRegularFile(jar.getValue())) {
-        throw new IllegalArgumentException("--peer-jar " + jar.getKey() + "=" + jar.getValue()
-            + ": there is no such file");
-      }
-    }
-    Map<String, Path> jars = new LinkedHashMap<>();
-    for (String peer : wanted) {
-      if (!peerJars.containsKey(peer)) {
-        throw new IllegalArgumentException("the engine " + peer + " needs --peer-jar " + peer + "=JAR");
-      }
-      jars.put(peer, peerJars.get(peer).toAbsolutePath());
-    }
-    return jars;
-  }
-
   private Cluster clusterUp(Plan plan, SparkHome home, Workplace workplace) {
     long memoryMib = Math.max(EXECUTOR_MIB, Environment.physicalMemory() / MIB);
     return Cluster.up(plan.hosts, job.given() ? 1 : plan.engines.size(), EXECUTOR_MIB, memoryMib, home, workplace);
@@ -338,8 +351,31 @@ final class BenchCommand implements Callable<Integer> {
     }
     checkSpace(plan, site.localDir() == null ? workplace.run("x").getParent() : site.localDir());
     Applications applications = new Applications(home, workplace, site, plan.settings);
-    return check ? compare(plan.sizings, applications, plan.engines)
-        : measure(plan.sizings, applications, plan.engines, environment);
+    boolean separate = separate(plan);
+    return check ? compare(plan.sizings, applications, plan.engines, separate)
+        : measure(plan.sizings, applications, plan.engines, environment, separate);
+  }
+
+  /** Whether engines cannot be up side by side. Says so. */
+  private boolean separate(Plan plan) {
+    boolean peers = plan.engines.stream().anyMatch(engine -> engine.peer().isPresent());
+    String reason = haveServers(plan.engines) ? "some engines have servers"
+        : peers && neededMemory(plan) > Environment.physicalMemory() ? String.format(Locale.ROOT,
+            "side by side they may take %,d MiB, more than this machine has", neededMemory(plan) / MIB) : null;
+    if (reason != null) {
+      spec.commandLine().getErr().println("Every run of an engine has a new application, with " + warmUps
+          + " runs before to warm up: " + reason + ".");
+    }
+    return reason != null;
+  }
+
+  /** What drivers and executors of all engines may take. */
+  private static long neededMemory(Plan plan) {
+    long executorMib = plan.master.executorMemoryMib().orElse(EXECUTOR_MIB);
+    // With off-heap memory, which is half of it.
+    long withOffHeap = plan.settings.containsKey(Peer.OFF_HEAP) ? executorMib + executorMib / 2 : executorMib;
+    return MIB * plan.engines.size()
+        * (plan.master.driverMemoryMib() + plan.master.executors().orElse(0) * withOffHeap);
   }
 
   /** Every engine keeps the files of its last run of a workload until its next one begins. */
@@ -386,7 +422,7 @@ final class BenchCommand implements Callable<Integer> {
 
   /** Workloads that need new applications come first, so that no idle ones take processor time beside them. */
   private int measure(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen,
-      Environment environment) throws IOException {
+      Environment environment, boolean separate) throws IOException {
     Outcome outcome = new Outcome(applications.home().sparkVersion(), environment);
     List<String> warm = sizings.keySet().stream().filter(name -> !Catalogue.find(name).fresh()).toList();
     FirstQueryExperiment first = new FirstQueryExperiment(chosen, applications, runs);
@@ -396,6 +432,10 @@ final class BenchCommand implements Callable<Integer> {
       }
     }
     for (Map.Entry<Map<String, String>, List<String>> group : bySettings(warm).entrySet()) {
+      if (separate) {
+        measureSeparately(sizings, group.getValue(), applications.with(group.getKey()), chosen, outcome);
+        continue;
+      }
       try (Applications.Running running = applications.with(group.getKey()).startAll(chosen)) {
         Experiment experiment = new Experiment(running.all(), warmUps, runs);
         for (String name : group.getValue()) {
@@ -414,10 +454,41 @@ final class BenchCommand implements Callable<Integer> {
     return outcome.report();
   }
 
+  private void measureSeparately(Map<String, Sizing> sizings, List<String> names, Applications applications,
+      List<Engine> chosen, Outcome outcome) throws IOException {
+    addAll(sizings, new SeparateExperiment(chosen, applications, warmUps, runs, outcome.faults::add)
+        .run(some(sizings, names)), outcome);
+    List<String> below = rerunBelow ? outcome.below(names) : List.of();
+    if (!below.isEmpty()) {
+      addAll(sizings, new SeparateExperiment(chosen, applications, Math.max(warmUps, RERUN_WARM_UPS),
+          Math.max(runs, RERUNS), outcome.faults::add).run(some(sizings, below)), outcome);
+    }
+  }
+
+  private static void addAll(Map<String, Sizing> sizings, Map<String, List<Measurement>> measurements, Outcome outcome)
+      throws IOException {
+    for (Map.Entry<String, List<Measurement>> each : measurements.entrySet()) {
+      outcome.add(each.getKey(), sizings.get(each.getKey()), each::getValue);
+    }
+  }
+
+  private static Map<String, Sizing> some(Map<String, Sizing> sizings, List<String> names) {
+    Map<String, Sizing> some = new LinkedHashMap<>();
+    names.forEach(name -> some.put(name, sizings.get(name)));
+    return some;
+  }
+
   /** Runs every workload once on every engine; returns the exit status. */
-  private static int compare(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen) {
+  private static int compare(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen,
+      boolean separate) {
     List<String> faults = new ArrayList<>();
     for (Map.Entry<Map<String, String>, List<String>> group : bySettings(sizings.keySet()).entrySet()) {
+      if (separate) {
+        new SeparateExperiment(chosen, applications.with(group.getKey()), 0, 0, faults::add)
+            .digests(some(sizings, group.getValue()))
+            .forEach((name, digests) -> Verdict.difference(name, digests).ifPresent(faults::add));
+        continue;
+      }
       try (Applications.Running running = applications.with(group.getKey()).startAll(chosen)) {
         Experiment once = new Experiment(running.all(), 0, 0);
         for (String name : group.getValue()) {

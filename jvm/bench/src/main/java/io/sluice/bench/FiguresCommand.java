@@ -29,10 +29,11 @@ import picocli.CommandLine.Spec;
 final class FiguresCommand implements Callable<Integer> {
 
   /** Pages with sections of figures, from the checkout's root. */
-  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "bench/results/README.md");
+  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "bench/results/README.md");
 
   @Option(names = "--only", split = ",", paramLabel = "PART",
-      description = "Only these parts, see below.") private List<String> only;
+      description = "Only these parts, see below. Those with names of other projects are measured only if you name "
+          + "them.") private List<String> only;
 
   @Option(names = "--rewrite",
       description = "Measure nothing: rewrite the pages from the results that are there.") private boolean rewrite;
@@ -43,7 +44,7 @@ final class FiguresCommand implements Callable<Integer> {
   static void describeParts(CommandSpec spec) {
     spec.usageMessage().footerHeading("%nParts, with about how long they take on two quiet cores:%n");
     spec.usageMessage().footer(Arrays.stream(FigurePart.values())
-        .map(part -> String.format(Locale.ROOT, "  %-8s %2d min  %s", part.label(), part.minutes(), part.what()))
+        .map(part -> String.format(Locale.ROOT, "  %-10s %2d min  %s", part.label(), part.minutes(), part.what()))
         .toArray(String[]::new));
   }
 
@@ -77,7 +78,7 @@ final class FiguresCommand implements Callable<Integer> {
       return List.of();
     }
     try {
-      return only == null ? List.of(FigurePart.values()) : only.stream().map(FigurePart::named).distinct().toList();
+      return only == null ? FigurePart.BY_DEFAULT : only.stream().map(FigurePart::named).distinct().toList();
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }

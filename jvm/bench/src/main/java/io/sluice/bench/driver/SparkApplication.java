@@ -1,5 +1,6 @@
 package io.sluice.bench.driver;
 
+import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
 import io.sluice.bench.protocol.RunMetrics;
@@ -8,6 +9,7 @@ import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -15,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
@@ -24,6 +27,7 @@ final class SparkApplication {
 
   private static final String JOB_GROUP = "spark.jobGroup.id";
   private static final int TABLES_AT_A_TIME = 2;
+  private static final Path PROC = Path.of("/proc");
 
   private final SparkSession spark;
   /** For workloads that want Spark's defaults: without the benchmark's own settings for queries. */
@@ -31,12 +35,15 @@ final class SparkApplication {
   private final TaskTotals totals;
   private final ShuffleFiles shuffleFiles;
   private final ExecutorCpu executorCpu;
+  /** Processes that serve this application alone. */
+  private final List<ProcessHandle> servers;
   /** Null where nobody has asked for it. */
   private final CostAccounting accounting;
   private int runs;
 
-  private SparkApplication(SparkSession spark, SparkSession plain, TaskTotals totals) {
+  private SparkApplication(SparkSession spark, SparkSession plain, TaskTotals totals, List<ProcessHandle> servers) {
     this.spark = spark;
+    this.servers = servers;
     this.plain = plain;
     this.totals = totals;
     this.shuffleFiles = new ShuffleFiles(spark.sparkContext().getConf().get("spark.local.dir", ""));
@@ -58,7 +65,8 @@ final class SparkApplication {
     request.ownKeys().forEach(key -> plain.conf().unset(key));
     TaskTotals totals = new TaskTotals(progress);
     context.sc().addSparkListener(totals);
-    return new SparkApplication(spark, plain, totals);
+    List<ProcessHandle> servers = request.servers().stream().flatMap(id -> ProcessHandle.of(id).stream()).toList();
+    return new SparkApplication(spark, plain, totals, servers);
   }
 
   /** Does what {@code request} asks for; failures of the job are thrown. */
@@ -114,21 +122,28 @@ final class SparkApplication {
       accounting.reset();
     }
     long fallbacks = SluiceFallbacks.count();
+    List<ProcessHandle> processes =
+        Stream.concat(Stream.of(ProcessHandle.current()), executorCpu.processes()).toList();
     double processCpuS = executorCpu.seconds();
     // So that ./sluice advise finds the run in an event log.
     spark.sparkContext().setLocalProperty(JOB_GROUP, "sluice-bench/" + name + "/" + ++runs);
-    long start = System.nanoTime();
-    workload.run(session, sizing);
-    double wallS = (System.nanoTime() - start) / 1e9;
-    spark.sparkContext().setLocalProperty(JOB_GROUP, null);
-    processCpuS = executorCpu.seconds() - processCpuS;
+    double wallS;
+    ProcessCosts costs;
+    try (ProcessMeter meter = ProcessMeter.start(PROC, processes, servers)) {
+      long start = System.nanoTime();
+      workload.run(session, sizing);
+      wallS = (System.nanoTime() - start) / 1e9;
+      spark.sparkContext().setLocalProperty(JOB_GROUP, null);
+      processCpuS = executorCpu.seconds() - processCpuS;
+      costs = meter.costs();
+    }
     drainListeners();
     if (accounting != null) {
       // For the events that a listener posted when it heard of the others.
       drainListeners();
     }
     return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,
-        accounting == null ? null : accounting.costs());
+        accounting == null ? null : accounting.costs(), costs);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.sluice.bench.driver;
 
+import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.protocol.StageCosts;
@@ -53,10 +54,12 @@ final class TaskTotals extends SparkListener {
   }
 
   /** The totals so far, with what the caller measured itself. */
-  synchronized RunMetrics metrics(double wallS, double processCpuS, long fallbacks, List<StageCosts> costs) {
+  synchronized RunMetrics metrics(double wallS, double processCpuS, long fallbacks, List<StageCosts> costs,
+      ProcessCosts processes) {
     return new RunMetrics(wallS, writeBytes, readBytes, records, spilledBytes, cpuNanos / 1e9, gcMillis / 1e3,
         failedTasks, processCpuS, fallbacks,
-        stages.values().stream().filter(StageTotals::ran).map(StageTotals::metrics).toList(), costs);
+        stages.values().stream().filter(StageTotals::ran).map(StageTotals::metrics).toList(), costs,
+        processes);
   }
 
   @Override

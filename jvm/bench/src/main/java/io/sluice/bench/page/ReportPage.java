@@ -43,8 +43,19 @@ public final class ReportPage {
         + "executors, task CPU that of Spark's task threads alone; floor is how many times as fast Sluice has to be; "
         + "fallbacks are shuffles that Sluice left to Spark.",
         Tables.results(comparisons)));
+    if (comparisons.stream().flatMap(each -> each.results().stream()).anyMatch(ReportPage::isPeersWithCosts)) {
+      page.append(section("All processes of an engine",
+          "Driver, executors and servers together, medians. Memory is the "
+              + "most that they had at one time. Loopback is what crossed the machine's interface meanwhile, other "
+              + "programs' bytes too.",
+          Tables.processes(comparisons)));
+    }
     page.append(section("Machine and command", "", Tables.environments(comparisons)));
     return page.append("</main>\n</body>\n</html>\n").toString();
+  }
+
+  private static boolean isPeersWithCosts(BenchResult result) {
+    return Engine.isPeers(result.engine()) && result.processes() != null;
   }
 
   private static boolean isQuery(Comparison comparison) {

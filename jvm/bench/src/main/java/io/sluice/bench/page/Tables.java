@@ -1,5 +1,6 @@
 package io.sluice.bench.page;
 
+import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.Comparison;
@@ -36,6 +37,23 @@ final class Tables {
             megabytes(result.shuffleWriteBytes()), megabytes(result.shuffleReadBytes()),
             megabytes(result.spilledBytes()), seconds(result.processCpuS()), seconds(result.cpuS()),
             seconds(result.gcS()), Long.toString(result.sluiceFallbacks())));
+      }
+    }
+    return table.render();
+  }
+
+  /** What all processes of an engine took, of the results that tell it. */
+  static String processes(List<Comparison> comparisons) {
+    HtmlTable table = new HtmlTable(List.of("workload", "engine", "CPU s", "of it servers", "peak memory MB",
+        "written to disks MB", "over loopback MB"), List.of("name", "name", "", "", "", "", ""));
+    for (Comparison comparison : comparisons) {
+      boolean first = true;
+      for (BenchResult result : comparison.results().stream().filter(one -> one.processes() != null).toList()) {
+        ProcessCosts all = result.processes();
+        table.row(first, List.of(first ? comparison.label() : "", result.engine(), seconds(all.cpuS()),
+            seconds(all.serversCpuS()), megabytes(all.peakRssBytes()), megabytes(all.writtenBytes()),
+            all.loopbackBytes() == null ? "" : megabytes(all.loopbackBytes())));
+        first = false;
       }
     }
     return table.render();

@@ -18,10 +18,11 @@ import java.util.List;
  * @param sluiceFallbacks shuffles that Sluice left to Spark
  * @param stages the stages that ran tasks, in the order in which Spark planned them
  * @param costs the executors' CPU by stage and kind of thread, if that was asked for; else null
+ * @param processes what driver, executors and servers took together
  */
 public record RunMetrics(double wallS, long shuffleWriteBytes, long shuffleReadBytes, long shuffleRecords,
     long spilledBytes, double cpuS, double gcS, long failedTasks, double processCpuS, long sluiceFallbacks,
-    List<StageMetrics> stages, List<StageCosts> costs) {
+    List<StageMetrics> stages, List<StageCosts> costs, ProcessCosts processes) {
 
   /** Seconds that tasks ran on executors, added over stages, like the next two. */
   public double executorRunS() {

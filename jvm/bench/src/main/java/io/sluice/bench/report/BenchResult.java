@@ -1,6 +1,7 @@
 package io.sluice.bench.report;
 
 import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.protocol.StageCosts;
 import io.sluice.bench.protocol.StageMetrics;
@@ -9,6 +10,7 @@ import io.sluice.bench.run.Measurement;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
@@ -34,13 +36,16 @@ import java.util.stream.IntStream;
  * @param costs the executors' CPU by stage and kind of thread, means over the runs; null unless asked for
  * @param firstRatio of a workload that was measured again because Sluice was below its floor: {@code ratioVsStock} of
  *     the first measurement, which this one replaces; else null
+ * @param processes what driver, executors and servers took together, each figure a median; null in results of before it
+ *     was recorded
  * @param startS seconds until an application was up, for workloads of which every run has a new one; else null
  */
 public record BenchResult(String workload, String engine, String spark, long rows, List<Double> runsS, double medianS,
     Double ratioVsStock, long shuffleWriteBytes, long shuffleReadBytes, long spilledBytes, double cpuS, double gcS,
     long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
     boolean ordered, double executorRunS, double shuffleWriteS, double fetchWaitS, List<StageMetrics> stages,
-    Double ratioVsOld, Double startS, List<StageCosts> costs, Double firstRatio, Environment environment) {
+    Double ratioVsOld, Double startS, List<StageCosts> costs, Double firstRatio, ProcessCosts processes,
+    Environment environment) {
 
   private static final int MOST_STAGES = 100;
 
@@ -80,7 +85,7 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median(one, RunMetrics::fetchWaitS)), stages(one.runs()),
         old.map(seconds -> rounded(seconds / medianS)).orElse(null),
         one.startsS().isEmpty() ? null : rounded(Statistics.of(one.startsS(), Double::doubleValue).median()),
-        costs(one.runs()), first.map(BenchResult::ratioVsStock).orElse(null), environment);
+        costs(one.runs()), first.map(BenchResult::ratioVsStock).orElse(null), processes(one.runs()), environment);
   }
 
   /** How many times as fast as stock Sluice has to be in this workload; 0 where that is not asked. */
@@ -122,6 +127,20 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median.applyAsDouble(StageMetrics::gcS)),
         Math.round(median.applyAsDouble(StageMetrics::shuffleWriteBytes)),
         Math.round(median.applyAsDouble(StageMetrics::shuffleReadBytes)));
+  }
+
+  private static ProcessCosts processes(List<RunMetrics> runs) {
+    List<ProcessCosts> all = runs.stream().map(RunMetrics::processes).filter(Objects::nonNull).toList();
+    if (all.isEmpty()) {
+      return null;
+    }
+    ToDoubleFunction<ToDoubleFunction<ProcessCosts>> median = figure -> Statistics.of(all, figure).median();
+    boolean loopback = all.stream().allMatch(one -> one.loopbackBytes() != null);
+    return new ProcessCosts(rounded(median.applyAsDouble(ProcessCosts::cpuS)),
+        rounded(median.applyAsDouble(ProcessCosts::serversCpuS)),
+        Math.round(median.applyAsDouble(ProcessCosts::peakRssBytes)),
+        Math.round(median.applyAsDouble(ProcessCosts::writtenBytes)),
+        loopback ? Math.round(median.applyAsDouble(ProcessCosts::loopbackBytes)) : null);
   }
 
   /** Means of the stages at the same place of every run. */

@@ -1,5 +1,7 @@
 package io.sluice.bench.report;
 
+import io.sluice.bench.protocol.ProcessCosts;
+import io.sluice.bench.run.Engine;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -28,7 +30,23 @@ public final class BenchTableText {
         .map(result -> String.format(Locale.ROOT, "%n%s: Spark on %s was up after %.2f s, which is not in its median.",
             result.workload(), result.engine(), result.startS()))
         .collect(Collectors.joining());
-    return table.render() + (starts.isEmpty() ? "" : "\n" + starts);
+    return table.render() + processes(results) + (starts.isEmpty() ? "" : "\n" + starts);
+  }
+
+  /** What driver, executors and servers took together; only where an engine of another project is in it. */
+  private static String processes(List<BenchResult> results) {
+    if (results.stream().noneMatch(result -> Engine.isPeers(result.engine()) && result.processes() != null)) {
+      return "";
+    }
+    TextTable table = new TextTable(2, "all processes", "engine", "cpu s", "of it servers", "peak memory MiB",
+        "written to disks MiB", "over loopback MiB");
+    results.stream().filter(result -> result.processes() != null).forEach(result -> {
+      ProcessCosts all = result.processes();
+      table.row(result.workload(), result.engine(), figure(all.cpuS()), figure(all.serversCpuS()),
+          mebibytes(all.peakRssBytes()), mebibytes(all.writtenBytes()),
+          all.loopbackBytes() == null ? "-" : mebibytes(all.loopbackBytes()));
+    });
+    return "\n\n" + table.render();
   }
 
   private static String floor(BenchResult result) {

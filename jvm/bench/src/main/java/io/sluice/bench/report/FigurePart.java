@@ -37,7 +37,23 @@ public enum FigurePart {
           + "--conf spark.shuffle.readHostLocalDisk=false --warmups 1 --runs 3"),
   ENCRYPTION("modes/encryption.json", 8, "Spark's I/O encryption, on both engines",
       "bench repartition terasort --engines stock,sluice,stock-encrypted,sluice-encrypted --warmups 2 --runs 5"),
-  DEMO("demo/demo.json", 3, "./sluice demo", "demo");
+  DEMO("demo/demo.json", 3, "./sluice demo", "demo"),
+
+  COMET_TPCH("peers/comet-tpch.json", 60, "TPC-H at scale 1 beside Comet, on Spark 3.5.8",
+      "bench tpch --engines stock,sluice,comet,comet+sluice --warmups 1 --runs 3"),
+  PEERS("peers/workloads.json", 80, "shuffles beside other projects', whose servers build/peer-homes must have",
+      "bench repartition join sort groupby skew-join terasort --engines stock,sluice,comet,celeborn,uniffle "
+          + FigurePart.HOMES + " --warmups 2 --runs 3"),
+  PEERS_TPCH("peers/tpch.json", 75, "TPC-H at scale 1 beside other projects, likewise",
+      "bench tpch --engines stock,sluice,comet,celeborn,uniffle " + FigurePart.HOMES + " --warmups 1 --runs 3");
+
+  private static final String HOMES =
+      "--peer-home celeborn=build/peer-homes/celeborn --peer-home uniffle=build/peer-homes/uniffle";
+  private static final List<FigurePart> WITH_PEERS = List.of(COMET_TPCH, PEERS, PEERS_TPCH);
+
+  /** Those that are measured without being asked for by name: all that need nothing but the checkout and registries. */
+  public static final List<FigurePart> BY_DEFAULT =
+      Arrays.stream(values()).filter(part -> !WITH_PEERS.contains(part)).toList();
 
   /** The parts whose workloads are one table. */
   public static final List<FigurePart> WORKLOADS = List.of(RDD, RDD_MORE, SQL, SQL_MORE, OVERHEAD);

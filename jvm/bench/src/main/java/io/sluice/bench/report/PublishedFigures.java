@@ -23,16 +23,21 @@ public final class PublishedFigures {
 
   private static final Pattern SECTION =
       Pattern.compile("(<!-- figures: ([a-z0-9-]+)[^\\n]*-->\\n).*?(\\n<!-- end of figures -->)", Pattern.DOTALL);
-  private static final Map<String, FigurePart> ONE_PART =
-      Map.of("tpch", FigurePart.TPCH, "tpcds", FigurePart.TPCDS, "cold", FigurePart.COLD, "modes", FigurePart.MODES,
-          "encryption", FigurePart.ENCRYPTION, "demo", FigurePart.DEMO,
-          "goals-35", FigurePart.SPARK_35, "tpch-35", FigurePart.TPCH_SPARK_35);
-  private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.of(
-      "tpch", MarkdownFigures::queries, "tpcds", MarkdownFigures::queries, "cold", MarkdownFigures::cold, "goals-35",
-      MarkdownFigures::goalsOnSpark35,
-      "tpch-35", MarkdownFigures::queries, "modes", MarkdownFigures::modes,
-      "encryption", MarkdownFigures::modes,
-      "demo", results -> "```text\n" + DemoText.table(results) + "\n```\n\n" + MarkdownFigures.setup(results));
+  private static final Map<String, FigurePart> ONE_PART = Map.ofEntries(
+      Map.entry("tpch", FigurePart.TPCH), Map.entry("tpcds", FigurePart.TPCDS), Map.entry("cold", FigurePart.COLD),
+      Map.entry("modes", FigurePart.MODES), Map.entry("encryption", FigurePart.ENCRYPTION),
+      Map.entry("demo", FigurePart.DEMO), Map.entry("goals-35", FigurePart.SPARK_35),
+      Map.entry("tpch-35", FigurePart.TPCH_SPARK_35), Map.entry("peers", FigurePart.PEERS),
+      Map.entry("peers-tpch", FigurePart.PEERS_TPCH), Map.entry("comet-tpch", FigurePart.COMET_TPCH));
+  private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.ofEntries(
+      Map.entry("tpch", MarkdownFigures::queries), Map.entry("tpcds", MarkdownFigures::queries),
+      Map.entry("cold", MarkdownFigures::cold), Map.entry("modes", MarkdownFigures::modes),
+      Map.entry("encryption", MarkdownFigures::modes),
+      Map.entry("demo", results -> "```text\n" + DemoText.table(results) + "\n```\n\n"
+          + MarkdownFigures.setup(results)),
+      Map.entry("goals-35", MarkdownFigures::goalsOnSpark35), Map.entry("tpch-35", MarkdownFigures::queries),
+      Map.entry("peers", MarkdownFigures::peers), Map.entry("peers-tpch", MarkdownFigures::peersQueries),
+      Map.entry("comet-tpch", MarkdownFigures::peersQueries));
 
   private final Path folder;
 

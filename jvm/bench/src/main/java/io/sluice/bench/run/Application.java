@@ -11,8 +11,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -27,13 +29,15 @@ public final class Application implements AutoCloseable {
   private final Path folder;
   private final Path executorLogs;
   private final DriverProcess driver;
+  private final PeerServers servers;
   /** Closes the application when the user interrupts this process. */
   private final Thread closer = new Thread(this::close, "close-application");
   private volatile boolean failed;
   private volatile boolean closed;
 
-  private Application(Engine engine, Path folder, Path executorLogs, DriverProcess driver) {
+  private Application(Engine engine, Path folder, Path executorLogs, DriverProcess driver, PeerServers servers) {
     this.engine = engine;
+    this.servers = servers;
     this.folder = folder;
     this.executorLogs = executorLogs;
     this.driver = driver;
@@ -43,22 +47,61 @@ public final class Application implements AutoCloseable {
   /** Starts {@code engine} on {@code home} and waits until Spark is up. */
   public static Application start(Engine engine, SparkHome home, Workplace workplace, Site site,
       Map<String, String> user) {
-    Path folder = workplace.run(engine.label());
+    checkNotEnding();
+    String name = freeName(engine.label(), workplace);
+    Path folder = workplace.run(name);
     prepare(folder, home, workplace);
     List<Path> jars = jars(engine, workplace);
-    ProcessBuilder process = process(home, folder, jars, site);
-    Path log = workplace.logs().resolve("driver-" + engine.label() + ".log");
+    Path log = workplace.logs().resolve("driver-" + name + ".log");
     Path executorLogs = site.executorLogs() == null ? folder.resolve("work") : site.executorLogs();
-    Application application = new Application(engine, folder, executorLogs, DriverProcess.start(process, log));
+    PeerServers servers = servers(engine, home, workplace, site, folder);
+    ProcessBuilder process = process(home, folder, jars, site);
+    process.environment().putAll(servers.environment());
+    Application application = new Application(engine, folder, executorLogs, DriverProcess.start(process, log), servers);
     try {
       Path localDir = site.localDir() == null ? folder.resolve("local") : site.localDir();
-      Map<String, String> settings = SparkSettings.of(engine, site, jars, localDir, user);
-      application.ask(Request.start(settings, SparkSettings.ownKeys(user)), progress -> {});
+      Map<String, String> all = new LinkedHashMap<>(engine.settingsOn(home));
+      all.putAll(servers.settings());
+      all.putAll(user);
+      Map<String, String> settings = SparkSettings.of(engine, site, jars, localDir, all);
+      application.ask(Request.start(settings, SparkSettings.ownKeys(user), application.serverIds()), progress -> {});
       return application;
     } catch (RuntimeException e) {
       application.close();
       throw e;
     }
+  }
+
+  /**
+   * Refuses to start anything while this process ends: nothing would end it.
+   *
+   * @throws IllegalStateException then
+   */
+  private static void checkNotEnding() {
+    Thread none = new Thread(() -> {}, "none");
+    Runtime.getRuntime().addShutdownHook(none);
+    Runtime.getRuntime().removeShutdownHook(none);
+  }
+
+  /** Those of the engine's peer, up; none if it has none. */
+  private static PeerServers servers(Engine engine, SparkHome home, Workplace workplace, Site site, Path folder) {
+    Optional<Peer> peer = engine.peer().filter(Peer::hasServers);
+    return peer.isEmpty() ? PeerServers.none()
+        : PeerServers.start(peer.get(), new PeerServers.Place(workplace.peers().homes().get(peer.get()),
+            folder.resolve("servers"), site.master(), site.driverCommand(), home, workplace.benchJar()));
+  }
+
+  /** {@code label}, or with a number behind it if an application of that name has failed and left its folder. */
+  private static String freeName(String label, Workplace workplace) {
+    String name = label;
+    for (int i = 2; Files.exists(workplace.run(name)); i++) {
+      name = label + "-" + i;
+    }
+    return name;
+  }
+
+  private List<Long> serverIds() {
+    return servers.processes().stream().map(ProcessHandle::pid).toList();
   }
 
   public Engine engine() {
@@ -108,6 +151,7 @@ public final class Application implements AutoCloseable {
     }
     closed = true;
     driver.close();
+    servers.close();
     if (!failed) {
       delete(folder);
     }

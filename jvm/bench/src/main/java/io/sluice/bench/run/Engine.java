@@ -48,11 +48,49 @@ public enum Engine {
 
   /** DataFusion Comet with its own shuffle. */
   COMET("comet", Jar.NONE, comet(
-      "org.apache.spark.CometPlugin", "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"), "comet"),
+      "org.apache.spark.CometPlugin", "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"), Peer.COMET),
 
   /** Comet's operators, with Comet's exchanges on Sluice's shuffle. */
   COMET_SLUICE("comet+sluice", Jar.CURRENT, comet(
-      "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin", "io.sluice.spark.SluiceShuffleManager"), "comet"),
+      "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin", "io.sluice.spark.SluiceShuffleManager"), Peer.COMET),
+
+  /**
+   * Apache Celeborn with a worker on this machine. Its defaults are for many workers: a client has 32 pushes in flight
+   * to one, and looks every 50 ms whether there is room for more. Why these settings: docs/peers.md.
+   */
+  CELEBORN("celeborn", Jar.NONE, Map.of(
+      "spark.shuffle.manager", "org.apache.spark.shuffle.celeborn.SparkShuffleManager",
+      "spark.shuffle.service.enabled", "false",
+      "spark.sql.adaptive.localShuffleReader.enabled", "false",
+      "spark.celeborn.client.push.replicate.enabled", "false",
+      "spark.celeborn.client.spark.shuffle.fallback.policy", "NEVER",
+      "spark.celeborn.client.push.maxReqsInFlight.perWorker", "256",
+      "spark.celeborn.client.push.maxReqsInFlight.total", "256",
+      "spark.celeborn.client.push.limit.inFlight.sleepInterval", "1ms",
+      "spark.celeborn.client.push.takeTaskWaitInterval", "1ms"), Peer.CELEBORN),
+
+  /** Apache Uniffle with a server on this machine. A task waits for its data to arrive, 500 ms at a time by default. */
+  UNIFFLE("uniffle", Jar.NONE, Map.of(
+      "spark.shuffle.manager", "org.apache.spark.shuffle.RssShuffleManager",
+      "spark.shuffle.service.enabled", "false",
+      "spark.sql.adaptive.localShuffleReader.enabled", "false",
+      "spark.rss.storage.type", "MEMORY_LOCALFILE",
+      "spark.rss.client.type", "GRPC_NETTY",
+      "spark.rss.client.send.check.interval.ms", "5",
+      "spark.rss.client.read.buffer.size", "14m",
+      "spark.rss.writer.buffer.spill.size", "256m"), Peer.UNIFFLE),
+
+  /** NVIDIA's RAPIDS Accelerator, whose shuffle manager has a name for every version of Spark. */
+  RAPIDS("rapids", Jar.NONE, Map.of(
+      "spark.plugins", "com.nvidia.spark.SQLPlugin",
+      // Two executors share the GPU.
+      "spark.rapids.memory.gpu.allocFraction", "0.4",
+      "spark.rapids.memory.gpu.minAllocFraction", "0.1"), Peer.RAPIDS),
+
+  /** Apache Gluten with Velox and its own shuffle. */
+  GLUTEN("gluten", Jar.NONE, Map.of(
+      "spark.plugins", "org.apache.gluten.GlutenPlugin",
+      "spark.shuffle.manager", "org.apache.spark.shuffle.sort.ColumnarShuffleManager"), Peer.GLUTEN),
 
   /** Spark's own shuffle with blocks that need no network, so with wrong results: what a network could give at most. */
   NO_NETWORK("no-network", Jar.NONE, Map.of(
@@ -66,26 +104,21 @@ public enum Engine {
   private final String label;
   private final Jar jar;
   private final Map<String, String> settings;
-  private final String peer;
+  private final Peer peer;
 
   Engine(String label, Jar jar, Map<String, String> settings) {
     this(label, jar, settings, null);
   }
 
-  Engine(String label, Jar jar, Map<String, String> settings, String peer) {
+  Engine(String label, Jar jar, Map<String, String> settings, Peer peer) {
     this.label = label;
     this.jar = jar;
     this.settings = settings;
     this.peer = peer;
   }
 
-  /** Comet wants Spark's off-heap memory, which Sluice then uses, too. */
   private static Map<String, String> comet(String plugins, String manager) {
-    return Map.of(
-        "spark.plugins", plugins,
-        "spark.shuffle.manager", manager,
-        "spark.memory.offHeap.enabled", "true",
-        "spark.memory.offHeap.size", "2g");
+    return Map.of("spark.plugins", plugins, "spark.shuffle.manager", manager);
   }
 
   private static Map<String, String> mode(String mode) {
@@ -105,19 +138,30 @@ public enum Engine {
     return !label.equals(NO_NETWORK.label);
   }
 
+  /** Whether the engine called {@code label} is of another project, or beside one. */
+  public static boolean isPeers(String label) {
+    return Arrays.stream(values()).anyMatch(engine -> engine.label.equals(label) && engine.peer != null);
+  }
+
   /** Which build of Sluice is on the class path. */
   public Jar jar() {
     return jar;
   }
 
-  /** The library of others that the engine is, or is beside: its name in {@code --peer-jar}. */
-  public Optional<String> peer() {
+  /** The project of others that the engine is, or is beside. */
+  public Optional<Peer> peer() {
     return Optional.ofNullable(peer);
   }
 
   /** The Spark settings that choose this engine. */
   public Map<String, String> settings() {
     return settings;
+  }
+
+  /** Those of them that depend on the version of Spark. */
+  Map<String, String> settingsOn(SparkHome home) {
+    return this == RAPIDS ? Map.of("spark.shuffle.manager",
+        "com.nvidia.spark.rapids.spark" + home.sparkVersion().replace(".", "") + ".RapidsShuffleManager") : Map.of();
   }
 
   /**

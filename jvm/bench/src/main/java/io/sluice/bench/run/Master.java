@@ -20,6 +20,19 @@ public record Master(String url, OptionalInt executorMemoryMib, int driverMemory
   private static final Pattern LOCAL_CLUSTER =
       Pattern.compile("local-cluster\\[\\s*(\\d+)\\s*,\\s*(\\d+)\\s*(?:,\\s*(\\d+)\\s*)?]");
 
+  /** How many executors there are; empty unless the master is a {@code local-cluster}. */
+  public OptionalInt executors() {
+    Matcher matcher = LOCAL_CLUSTER.matcher(url);
+    return matcher.matches() ? OptionalInt.of(Integer.parseInt(matcher.group(1))) : OptionalInt.empty();
+  }
+
+  /** The cores of all executors together, likewise. */
+  public OptionalInt cores() {
+    Matcher matcher = LOCAL_CLUSTER.matcher(url);
+    return matcher.matches()
+        ? OptionalInt.of(Integer.parseInt(matcher.group(1)) * Integer.parseInt(matcher.group(2))) : OptionalInt.empty();
+  }
+
   /** Reads {@code text}; executors whose memory it does not tell get {@code defaultMib} of heap. */
   public static Master parse(String text, int defaultMib) {
     Matcher matcher = LOCAL_CLUSTER.matcher(text);

@@ -21,6 +21,11 @@ public record SparkHome(Path path, String sparkVersion, String scalaVersion) {
     return new SparkHome(path, name.substring(0, dash), name.substring(dash + 1));
   }
 
+  /** Both versions, as {@code 3.5.8-2.12}. */
+  public String line() {
+    return sparkVersion + "-" + scalaVersion;
+  }
+
   public Path jars() {
     return path.resolve("jars");
   }

@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -16,9 +15,9 @@ import java.util.Objects;
  * @param root the checkout
  * @param sluiceJar the product
  * @param oldSluiceJar another build of it, for the engine {@code sluice-old}; null unless the user named one
- * @param peerJars those of other libraries, by the name that {@link Engine#peer} has for them
+ * @param peers what the engines of other projects run with
  */
-public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Map<String, Path> peerJars) {
+public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Peers peers) {
 
   /** The checkout whose {@code ./sluice} started this process; the script passes paths in the environment. */
   public static Workplace current() {
@@ -28,12 +27,12 @@ public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Map<String
       throw new IllegalStateException(
           "SLUICE_ROOT and SLUICE_JAR are not set: start this with ./sluice bench or ./sluice demo");
     }
-    return new Workplace(Path.of(root), Path.of(jar), null, Map.of());
+    return new Workplace(Path.of(root), Path.of(jar), null, Peers.NONE);
   }
 
   /** The same with {@code oldJar} for the engine {@code sluice-old}; it may be null. */
-  public Workplace with(Path oldJar, Map<String, Path> ofPeers) {
-    return new Workplace(root, sluiceJar, oldJar, ofPeers);
+  public Workplace with(Path oldJar, Peers ofOthers) {
+    return new Workplace(root, sluiceJar, oldJar, ofOthers);
   }
 
   /** The jars of {@code engine}: the build of Sluice that it runs on, if any, and that of its peer. */
@@ -44,7 +43,7 @@ public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Map<String
       case CURRENT -> jars.add(sluiceJar);
       case OLD -> jars.add(Objects.requireNonNull(oldSluiceJar, "no jar for " + engine.label()));
     }
-    engine.peer().ifPresent(peer -> jars.add(Objects.requireNonNull(peerJars.get(peer), "no jar for " + peer)));
+    engine.peer().ifPresent(peer -> jars.addAll(Objects.requireNonNull(peers.jars().get(peer), "no jar for " + peer)));
     return jars;
   }
 
@@ -73,6 +72,12 @@ public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Map<String
    */
   public SparkHome sparkHome(String version) {
     return SparkHome.at(Path.of(sluice("no Spark " + version, List.of("spark-home", version))));
+  }
+
+  /** The jars of {@code peer} that are published for {@code home}, fetched if they are not there yet. */
+  public List<Path> peerJars(Peer peer, SparkHome home) {
+    return sluice("no jar of " + peer.label(), List.of("peer-jars", peer.label(), home.line())).lines().map(Path::of)
+        .toList();
   }
 
   /**

@@ -18,7 +18,7 @@ class AccountingTextTest {
     StageCosts map = new StageCosts("map", true, 1_000_000, 0.1 * factor, 0.02 * factor, 0.001, 0.002, 0.3, 0.001, 0,
         0.004, 0.5, coreS, 0.05, 0.01);
     StageCosts reduce = new StageCosts("reduce", false, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0);
-    return new RunMetrics(1, 1, 1, 10, 0, 1, 0, 0, 1, 0, List.of(), List.of(map, reduce));
+    return new RunMetrics(1, 1, 1, 10, 0, 1, 0, 0, 1, 0, List.of(), List.of(map, reduce), null);
   }
 
   private static List<BenchResult> results(RunMetrics... runs) {

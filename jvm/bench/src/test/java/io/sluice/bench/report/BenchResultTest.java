@@ -9,6 +9,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.protocol.Json;
+import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.run.Engine;
@@ -22,6 +23,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class BenchResultTest {
+
+  private static final ProcessCosts COSTS = new ProcessCosts(7, 2, 3_000_000, 4_000_000, 5_000_000L);
 
   private static final Digest DIGEST = new Digest(10, 0xABCDL, 0x1234L, true);
   private static final Environment ENVIRONMENT =
@@ -64,8 +67,20 @@ class BenchResultTest {
   }
 
   private static List<StageMetrics> stagesOf(List<StageMetrics> stages) {
-    RunMetrics run = new RunMetrics(1, 0, 0, 10, 0, 1, 0, 0, 1, 0, stages, null);
+    RunMetrics run = new RunMetrics(1, 0, 0, 10, 0, 1, 0, 0, 1, 0, stages, null, null);
     return results(new Measurement(Engine.STOCK, DIGEST, List.of(run))).get(0).stages();
+  }
+
+  @Test
+  void whatAllProcessesTookIsMediansToo() {
+    ProcessCosts more = new ProcessCosts(9, 3, 3_500_000, 2_000_000, null);
+    assertEquals(COSTS, results(new Measurement(Engine.CELEBORN, DIGEST, List.of(run(5, 1, 1), run(6, 1, 1)))).get(0)
+        .processes());
+    assertEquals(new ProcessCosts(8, 2.5, 3_250_000, 3_000_000, null), results(new Measurement(Engine.CELEBORN, DIGEST,
+        List.of(run(5, 1, 1), new RunMetrics(1, 0, 0, 10, 0, 1, 0, 0, 1, 0, List.of(), null, more)))).get(0)
+        .processes());
+    assertNull(results(new Measurement(Engine.STOCK, DIGEST,
+        List.of(new RunMetrics(1, 0, 0, 10, 0, 1, 0, 0, 1, 0, List.of(), null, null)))).get(0).processes());
   }
 
   @Test
@@ -195,6 +210,6 @@ class BenchResultTest {
 
   private static RunMetrics run(double wallS, long writeBytes, double cpuS) {
     return new RunMetrics(wallS, writeBytes, writeBytes, 10, 0, cpuS, 0, 0, cpuS, 0,
-        List.of(stage("map", wallS, writeBytes, 0), stage("reduce", 2 * wallS, 0, writeBytes)), null);
+        List.of(stage("map", wallS, writeBytes, 0), stage("reduce", 2 * wallS, 0, writeBytes)), null, COSTS);
   }
 }

@@ -66,6 +66,6 @@ class DemoTextTest {
   }
 
   private static RunMetrics run(double wallS) {
-    return new RunMetrics(wallS, (long) (wallS * 1e6), 1, 10, 0, wallS, 0, 0, 2 * wallS, 0, List.of(), null);
+    return new RunMetrics(wallS, (long) (wallS * 1e6), 1, 10, 0, wallS, 0, 0, 2 * wallS, 0, List.of(), null, null);
   }
 }

@@ -27,7 +27,7 @@ class ClusterTest {
   @BeforeEach
   void writeScript() throws IOException {
     calls = root.resolve("calls");
-    workplace = new Workplace(root, root.resolve("sluice.jar"), null, Map.of());
+    workplace = new Workplace(root, root.resolve("sluice.jar"), null, Peers.NONE);
     Path script = root.resolve("sluice");
     Files.writeString(script, "#!/bin/sh\necho \"$*\" >>'" + calls + "'\n[ ! -e '" + root + "/broken' ] || exit 1\n"
         + "echo spark://10.77.0.1:7077\n");

@@ -39,6 +39,17 @@ class PeerJarTest {
   }
 
   @Test
+  void aJarThatTellsSparksFirstNumberOrScalaAloneIsHeldToThat() throws IOException {
+    PeerJar.check("uniffle", jar("rss-client-spark3-shaded-0.10.0.jar", "a"), HOME);
+    PeerJar.check("rapids", jar("rapids-4-spark_2.12-25.10.0.jar", "a"), HOME);
+    PeerJar.check("gluten", jar("gluten-velox-bundle-spark3.5_2.12-linux_amd64-1.6.0.jar", "a"), HOME);
+    assertTrue(refused(jar("celeborn-client-spark-3-shaded_2.13-0.6.3.jar", "a")).contains(
+        " is for Spark 3 with Scala 2.13, and --spark is 3.5 with Scala 2.12"));
+    assertTrue(refused(jar("rss-client-spark2-shaded-0.10.0.jar", "a")).contains(" is for Spark 2, and"));
+    assertTrue(refused(jar("rapids-4-spark_2.13-25.10.0.jar", "a")).contains(" is for Scala 2.13, and"));
+  }
+
+  @Test
   void whatIsNoJarIsRefused() throws IOException {
     assertTrue(refused(Files.writeString(folder.resolve("x.jar"), "text")).contains("x.jar: not a jar: "));
   }
