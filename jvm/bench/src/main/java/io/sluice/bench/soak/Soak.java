@@ -258,7 +258,7 @@ public final class Soak {
       return watch.ended() ? Outcome.ENDED : Outcome.GOOD;
     }
     long stockMs = (System.nanoTime() - before) / 1_000_000;
-    Injection injection = new Injection(fault, sluice, own, stockMs);
+    TimedFault timed = new TimedFault(fault, sluice, own, stockMs);
     String failure = null;
     boolean failed = false;
     long between = System.nanoTime();
@@ -275,7 +275,7 @@ public final class Soak {
       failure = watch.ended() ? "no answer in " + plan.patienceS() + " s; stacks are in " + folder : e.getMessage();
     }
     long ms = (System.nanoTime() - between) / 1_000_000;
-    boolean harmed = injection.end();
+    boolean harmed = timed.end();
     if (failure == null || failed) {
       count(fault, failed, harmed);
       String done = harmed ? fault.toString() : fault + " (nothing to harm)";
@@ -324,11 +324,11 @@ public final class Soak {
 
   /** Runs {@code program} on {@code sluice} while {@code fault} is done to it. */
   private Digest harmed(Fault fault, Dice own, long stockMs, Application sluice, Supplier<Digest> program) {
-    Injection injection = new Injection(fault, sluice, own, stockMs);
+    TimedFault timed = new TimedFault(fault, sluice, own, stockMs);
     try {
       return program.get();
     } finally {
-      injection.end();
+      timed.end();
     }
   }
 
@@ -337,14 +337,14 @@ public final class Soak {
   }
 
   /** A fault that is done to an application while it runs a program, some time after this was made. */
-  private final class Injection implements Fault.Target {
+  private final class TimedFault implements Fault.Target {
     private final Fault fault;
     private final Application application;
     private final Thread thread;
     private volatile boolean over;
     private volatile boolean harmed;
 
-    Injection(Fault fault, Application application, Dice own, long stockMs) {
+    TimedFault(Fault fault, Application application, Dice own, long stockMs) {
       this.fault = fault;
       this.application = application;
       long waitMs = own.between(0, (int) Math.min(stockMs + 1, Integer.MAX_VALUE - 1));
