@@ -9,7 +9,7 @@ use crate::error::{ColumnError, ErrorKind, Result};
 use crate::export::Made;
 use crate::format::Type;
 use crate::owned::OwnedArray;
-use crate::schema::Schema;
+use crate::schema::{Field, Schema};
 
 /// Decodes frames to arrays, whoever wrote the frames; owns its scratch memory, of which between two calls it keeps at
 /// most twice [`RETAINED_LIMIT`]. One thread at a time.
@@ -109,6 +109,26 @@ impl ColumnDecoder {
     }
 }
 
+/// The array of rows that lie one behind the other, of so many bytes each.
+///
+/// # Errors
+/// `Corrupt` when they are no rows of this schema; else those of [`ColumnDecoder::decode`].
+pub(crate) fn array_of_rows(schema: &Schema, bytes: &[u8], lengths: &[u32]) -> Result<OwnedArray> {
+    let total: u64 = lengths.iter().map(|len| u64::from(*len)).sum();
+    if total != bytes.len() as u64 {
+        return Err(ColumnError::corrupt(format!("rows of {total} bytes in {} bytes", bytes.len())));
+    }
+    let mut rows = Rows { bytes: bytes.to_vec(), lengths: lengths.to_vec(), ..Rows::default() };
+    rows.split_words(schema.fields.len())?;
+    let column = |(i, field): (usize, &Field)| {
+        let mut builder = Builder::new(field.ty, i)?;
+        builder.append(&FieldInRows { rows: &rows, field: i }).map_err(|e| e.at(field.place(i)))?;
+        builder.finish()
+    };
+    let children = schema.fields.iter().enumerate().map(column).collect::<Result<_>>()?;
+    Ok(Made { rows: lengths.len(), nulls: 0, buffers: vec![None], children }.export())
+}
+
 /// How many rows the frames of `block` may have that go to the batch which begins with a frame of `rows` rows in
 /// `bytes` bytes: what their headers say, but no more than if each took as few bytes as those.
 fn rows_like(rows: usize, bytes: usize, block: &[u8], most_rows: usize) -> usize {
@@ -206,6 +226,12 @@ impl Rows {
         resize(&mut self.bytes, bytes)?;
         resize(&mut self.lengths, rows)?;
         decoder.decode(frame, &mut self.bytes, &mut self.lengths).map_err(undecoded)?;
+        self.split_words(fields)
+    }
+
+    /// Takes the words of rows with so many fields.
+    fn split_words(&mut self, fields: usize) -> Result<()> {
+        let rows = self.lengths.len();
         self.first = bitset_words(fields);
         let words = self.first + fields;
         if let Some(i) = self.lengths.iter().position(|len| (*len as usize) < words * 8) {

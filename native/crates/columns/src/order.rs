@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ColumnError, Result};
-use crate::format::Type;
+use crate::format::{Type, Unit};
 
 /// A column of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,17 @@ impl<'b> OrderBetween<'b> {
         Ok(Self { keys: keys.iter().enumerate().map(pair).collect::<Result<_>>()? })
     }
 
+    /// Of a row: one with a lower number comes first, and those with equal numbers must be compared.
+    #[inline(always)]
+    pub(crate) fn number(&self, row: usize) -> u64 {
+        self.keys.first().map_or(0, |(key, kind, rows, _)| number(key, *kind, rows, row))
+    }
+
+    /// The same of a bound.
+    pub(crate) fn number_of_bound(&self, bound: usize) -> u64 {
+        self.keys.first().map_or(0, |(key, kind, _, bounds)| number(key, *kind, bounds, bound))
+    }
+
     pub(crate) fn compare(&self, row: usize, bound: usize) -> Ordering {
         for (key, kind, rows, bounds) in &self.keys {
             let order = match (rows.is_valid(row), bounds.is_valid(bound)) {
@@ -100,14 +111,57 @@ impl<'b> OrderBetween<'b> {
 /// Whether values of these types are stored alike in rows.
 fn alike(one: Type, other: Type) -> bool {
     let bytes = |ty| matches!(ty, Type::Utf8(_) | Type::Binary(_) | Type::FixedBinary(_));
-    let times = |ty| match ty {
+    let stored = |ty| match ty {
         Type::Date64 => Type::Date32,
-        Type::Timestamp { zone, .. } => Type::Timestamp { unit: crate::format::Unit::Micro, zone },
-        Type::Duration(_) => Type::Duration(crate::format::Unit::Micro),
-        Type::Time(_) => Type::Time(crate::format::Unit::Nano),
+        Type::Timestamp { .. } => Type::Timestamp { unit: Unit::Micro, zone: true },
+        Type::Duration(_) => Type::Duration(Unit::Micro),
+        Type::Time(_) => Type::Time(Unit::Nano),
+        Type::Decimal { precision, scale, .. } => Type::Decimal { precision, scale, bytes: 16 },
         other => other,
     };
-    times(one) == times(other) || bytes(one) && bytes(other)
+    stored(one) == stored(other) || bytes(one) && bytes(other)
+}
+
+/// The highest bits of a value as the order has it, one bit of them being given up for nulls.
+#[inline(always)]
+fn number(key: &SortKey, kind: Kind, column: &Column, row: usize) -> u64 {
+    if !column.is_valid(row) {
+        return if key.nulls_first { 0 } else { u64::MAX };
+    }
+    const SIGN: u64 = 1 << 63;
+    let value = match kind {
+        Kind::Signed(bits) => signed(column.word(row), bits) as u64 ^ SIGN,
+        Kind::Float => float_number(f64::from(f32::from_bits(column.word(row) as u32))),
+        Kind::Double => float_number(f64::from_bits(column.word(row))),
+        Kind::Bytes => first_bytes(column.bytes(row)),
+        Kind::WideDecimal => (column.wide_decimal(row) >> 64) as u64 ^ SIGN,
+        Kind::Null => 0,
+    };
+    let value = if key.descending { !value } else { value };
+    value >> 1 | if key.nulls_first { SIGN } else { 0 }
+}
+
+/// Rises with the number in Spark's order.
+fn float_number(value: f64) -> u64 {
+    let bits = if value == 0.0 {
+        0
+    } else if value.is_nan() {
+        0x7FF8_0000_0000_0000
+    } else {
+        value.to_bits()
+    };
+    // The bits of negative numbers fall as the numbers rise.
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// The first eight bytes, with zeros behind fewer.
+fn first_bytes(value: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    match value.first_chunk() {
+        Some(bytes) => first = *bytes,
+        None => first[..value.len()].copy_from_slice(value),
+    }
+    u64::from_be_bytes(first)
 }
 
 #[inline(always)]

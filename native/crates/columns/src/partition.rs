@@ -1,11 +1,14 @@
 //! The partitions of a batch's rows, as Spark's exchange gives them to the same rows.
 
 use crate::batch::Batch;
-use crate::error::{ColumnError, Result};
+use crate::decode::array_of_rows;
+use crate::error::{ColumnError, ErrorKind, Result};
+use crate::format::Type;
 use crate::hash::SEED;
 use crate::order::{OrderBetween, SortKey};
 use crate::room::{collected, repeated, room};
 use crate::rows::RowId;
+use crate::separate::Formats;
 
 /// More partitions than there can be: Spark's numbers are signed.
 const PARTITIONS_LIMIT: u32 = i32::MAX as u32;
@@ -61,19 +64,79 @@ impl Modulus {
 pub fn range(batch: &Batch, keys: &[SortKey], bounds: &Batch) -> Result<Vec<u32>> {
     check(u32::try_from(bounds.rows()).unwrap_or(u32::MAX).saturating_add(1))?;
     let order = OrderBetween::of(batch, keys, bounds)?;
+    let numbers = collected((0..bounds.rows()).map(|bound| order.number_of_bound(bound)))?;
     let below = |row: usize| {
-        let (mut from, mut until) = (0, bounds.rows());
-        while from < until {
-            let middle = from + (until - from) / 2;
-            if order.compare(row, middle).is_gt() {
-                from = middle + 1;
-            } else {
-                until = middle;
-            }
-        }
-        from as u32
+        let number = order.number(row);
+        let from = numbers.partition_point(|bound| *bound < number);
+        let equal = numbers[from..].partition_point(|bound| *bound == number);
+        first_not_below(from, from + equal, |bound| order.compare(row, bound).is_gt()) as u32
     };
     collected((0..batch.rows()).map(below))
+}
+
+/// The first bound from `from` on that is not below, at most `until`; those that are below come first.
+#[inline(always)]
+fn first_not_below(mut from: usize, mut until: usize, is_below: impl Fn(usize) -> bool) -> usize {
+    while from < until {
+        let middle = from + (until - from) / 2;
+        if is_below(middle) {
+            from = middle + 1;
+        } else {
+            until = middle;
+        }
+    }
+    from
+}
+
+/// Ranges of an order whose bounds come as rows, for any number of batches. Immutable; any threads.
+#[derive(Debug)]
+pub struct Ranges {
+    keys: Vec<SortKey>,
+    bounds: Batch,
+}
+
+impl Ranges {
+    /// Ranges of batches that have the column `keys[i].column` of type `formats[i]`.
+    ///
+    /// `rows` are the bounds as `UnsafeRow`s, one behind the other, of so many bytes each: a field for each key, and
+    /// strings of any bytes. A key of a wider type than its column may be given as the column's, if each bound is a
+    /// value of the column.
+    ///
+    /// # Errors
+    /// `Invalid` when the rows are none of these types, or too many; `Unsupported` for columns without an order, and
+    /// when the bounds do not rise, so that their order is another one; `NoMemory`.
+    pub fn of_rows(formats: &Formats, keys: Vec<SortKey>, rows: &[u8], lengths: &[u32]) -> Result<Self> {
+        check(u32::try_from(lengths.len()).unwrap_or(u32::MAX).saturating_add(1))?;
+        let mut schema = formats.schema().clone();
+        for field in &mut schema.fields {
+            if let Type::Utf8(layout) = field.ty {
+                field.ty = Type::Binary(layout);
+            }
+        }
+        let array = array_of_rows(&schema, rows, lengths)
+            .map_err(|e| e.instead(ErrorKind::Corrupt, ErrorKind::Invalid).at("bounds"))?;
+        // SAFETY: made here.
+        let bounds = unsafe { Batch::import(array, &schema)? };
+        let among = (0..).zip(&keys).map(|(column, key)| SortKey { column, ..*key }).collect::<Vec<_>>();
+        let order = OrderBetween::of(&bounds, &among, &bounds)?;
+        if let Some(bound) = (1..bounds.rows()).find(|bound| !order.compare(bound - 1, *bound).is_lt()) {
+            return Err(ColumnError::unsupported(format!("bound {bound} is not above the one before it")));
+        }
+        Ok(Self { keys, bounds })
+    }
+
+    /// How many ranges there are: one more than bounds.
+    pub fn partitions(&self) -> u32 {
+        self.bounds.rows() as u32 + 1
+    }
+
+    /// The range of each row of a batch.
+    ///
+    /// # Errors
+    /// As for [`range`].
+    pub fn of(&self, batch: &Batch) -> Result<Vec<u32>> {
+        range(batch, &self.keys, &self.bounds)
+    }
 }
 
 /// In turn. Spark starts a task at a number that it draws from the partition's (`position`); the first row gets the

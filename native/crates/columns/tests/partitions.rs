@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 
 use proptest::prelude::*;
 use sluice_codec::CodecOptions;
-use sluice_columns::partition;
-use sluice_columns::{Batch, ColumnEncoder, ColumnError, ErrorKind, RowId, SortKey};
+use sluice_columns::partition::{self, Ranges};
+use sluice_columns::{Batch, ColumnEncoder, ColumnError, ErrorKind, Formats, RowId, SortKey};
 use sluice_testkit::Value;
 use support::producer::import;
 use support::random::{self, Random, RandomBatch};
@@ -227,6 +227,10 @@ proptest! {
         let rows_imported = import(&rows.array, &rows.schema).0.expect("a good batch");
         let bounds_imported = decoded(&sorted, &key_formats);
         let ids = partition::range(&rows_imported, &keys, &bounds_imported).expect("ids");
+        let lengths: Vec<u32> = sorted.iter().map(|row| row.len() as u32).collect();
+        let types = Formats::parse(key_formats.iter().map(String::as_str)).expect("formats");
+        let ranges = Ranges::of_rows(&types, keys.clone(), &sorted.concat(), &lengths).expect("ranges");
+        prop_assert_eq!(&ranges.of(&rows_imported).expect("ids"), &ids);
         for (row, id) in rows.values.iter().zip(ids) {
             let below = picked.values.iter().filter(|b| order_of_rows(&formats, &keys, row, b).is_gt()).count();
             prop_assert_eq!(id as usize, below, "{:?} by {:?}", &formats, &keys);

@@ -5,7 +5,8 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use sluice_columns::{SortKey, partition};
+use sluice_columns::partition::{self, Ranges};
+use sluice_columns::{Formats, SortKey};
 use support::decoded;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -58,6 +59,11 @@ fn ranges_are_those_of_spark() {
         let row = decoded(&[hex(row)], &formats);
         let ids = partition::range(&row, &keys, &decoded(&bounds, &formats)).expect("ids");
         assert_eq!(ids, [id.parse::<u32>().expect("a number")], "{line}");
+        let lengths: Vec<u32> = bounds.iter().map(|bound| bound.len() as u32).collect();
+        let types = Formats::parse(formats.iter().map(String::as_str)).expect("formats");
+        let ranges = Ranges::of_rows(&types, keys, &bounds.concat(), &lengths).expect("bounds that rise");
+        assert_eq!(ranges.partitions() as usize, bounds.len() + 1);
+        assert_eq!(ranges.of(&row).expect("ids"), ids, "{line}");
         rows_compared += 1;
     }
     assert!(rows_compared > 300);

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
-use jni::objects::{JLongArray, JString};
+use jni::objects::{JByteArray, JLongArray, JString};
 use jni::sys::{jint, jlong};
 use sluice_columns::ffi::{ArrowArray, ArrowSchema};
-use sluice_columns::{Batch, ColumnDecoder, Formats, OwnedArray, OwnedSchema, PageFiller, PageRows, partition};
+use sluice_columns::partition::{self, Ranges};
+use sluice_columns::{Batch, ColumnDecoder, Formats, OwnedArray, OwnedSchema, PageFiller, PageRows, SortKey};
 use sluice_engine::HeapShare;
 
 use crate::arguments::{Call, number};
@@ -16,11 +17,13 @@ use crate::handles::HandleTable;
 
 static BATCHES: HandleTable<PartitionedBatch> = HandleTable::new();
 static DECODERS: HandleTable<Mutex<BatchDecoder>> = HandleTable::new();
+static RANGES: HandleTable<Ranges> = HandleTable::new();
 
-/// `NativeColumns.SINGLE`, `HASH` and `ROUND_ROBIN`.
+/// `NativeColumns.SINGLE`, `HASH`, `ROUND_ROBIN` and `RANGE`.
 const SINGLE: i64 = 0;
 const HASH: i64 = 1;
 const ROUND_ROBIN: i64 = 2;
+const RANGE: i64 = 3;
 
 thread_local! {
     /// What this thread fills pages with, while no call has it. One that panicked is not put back.
@@ -42,7 +45,12 @@ native_methods! {
             batch: jlong, first: jint, page: jlong, capacity: jlong, filled: JLongArray<'_>,
         ) -> jint;
         batchRowBytes = batch_row_bytes(batch: jlong, row: jint) -> jlong;
+        batchPartition = batch_partition(batch: jlong, row: jint) -> jint;
         batchClose = batch_close(batch: jlong) -> jint;
+        rangesOpen = ranges_open(
+            types: JString<'_>, keys: JLongArray<'_>, rows: JByteArray<'_>, lengths: JLongArray<'_>,
+        ) -> jlong;
+        rangesClose = ranges_close(ranges: jlong) -> jint;
         decoderOpen = decoder_open(types: JString<'_>) -> jlong;
         decoderDecode = decoder_decode(
             decoder: jlong, source: jlong, source_bytes: jlong, arrays: jlong, schemas: jlong,
@@ -207,8 +215,39 @@ fn ids(batch: &Batch, partitioning: &[i64]) -> Result<Vec<u32>, CallError> {
             partition::hash(batch, &keys, partitions)?
         }
         (ROUND_ROBIN, [position]) => partition::round_robin(batch.rows(), *position as i32, partitions)?,
+        (RANGE, [ranges]) => {
+            let ranges = RANGES.get(*ranges)?;
+            if ranges.partitions() != partitions {
+                let have = ranges.partitions();
+                return Err(CallError::invalid(format!("{partitions} partitions of {have} ranges")));
+            }
+            ranges.of(batch)?
+        }
         _ => return Err(CallError::invalid(format!("partitioning {partitioning:?}"))),
     })
+}
+
+/// Of each key three numbers: its column, whether it is descending, whether nulls are first.
+fn ranges_open(
+    call: &mut Call<'_>,
+    types: JString<'_>,
+    keys: JLongArray<'_>,
+    rows: JByteArray<'_>,
+    lengths: JLongArray<'_>,
+) -> Result<i64, CallError> {
+    let formats = formats(&call.text(&types)?)?;
+    let key = |[column, descending, nulls_first]: [i64; 3]| {
+        let column = number(column, "a key column")?;
+        Ok(SortKey { column, descending: descending != 0, nulls_first: nulls_first != 0 })
+    };
+    let keys = call.records::<3>(&keys, "keys")?.into_iter().map(key).collect::<Result<Vec<_>, CallError>>()?;
+    let lengths = call.longs(&lengths)?.into_iter().map(|len| number(len, "bytes of a bound"));
+    let lengths = lengths.collect::<Result<Vec<u32>, _>>()?;
+    Ok(RANGES.insert(Ranges::of_rows(&formats, keys, &call.bytes(&rows)?, &lengths)?))
+}
+
+fn ranges_close(_: &mut Call<'_>, ranges: i64) -> Result<i32, CallError> {
+    RANGES.remove(ranges).map(|_| 0)
 }
 
 fn batch_to_page(
@@ -239,6 +278,13 @@ fn batch_to_page(
 fn batch_row_bytes(_: &mut Call<'_>, batch: i64, row: i32) -> Result<i64, CallError> {
     let batch = BATCHES.get(batch)?;
     Ok(with_filler(|filler| Ok(filler.row_bytes(&batch.batch, number(row, "row")?)?))? as i64)
+}
+
+fn batch_partition(_: &mut Call<'_>, batch: i64, row: i32) -> Result<i32, CallError> {
+    let batch = BATCHES.get(batch)?;
+    let partition = batch.ids.get(number::<usize>(row, "row")?);
+    let partition = partition.ok_or_else(|| CallError::invalid(format!("row {row} of {}", batch.ids.len())))?;
+    Ok(*partition as i32)
 }
 
 /// Runs with this thread's filler.
@@ -386,12 +432,36 @@ mod tests {
         assert_eq!(releases, [(0, 0); 2]);
     }
 
+    /// Two ranges of the second column, up to 1 and above.
+    fn ranges() -> i64 {
+        let rows = [0u64.to_le_bytes(), 1u64.to_le_bytes()].concat();
+        let key = SortKey { column: 1, descending: false, nulls_first: true };
+        RANGES.insert(Ranges::of_rows(&formats("l").expect("a type"), vec![key], &rows, &[16]).expect("ranges"))
+    }
+
+    #[test]
+    fn ranges_are_found_by_their_handle_while_it_lives() {
+        let handle = ranges();
+        let (ids, releases) = open_columns("l\nl", &[RANGE, 2, handle], |_, _| {});
+        assert_eq!(ids.expect("a batch"), [0, 1]);
+        assert_eq!(releases, [(0, 2), (2, 2)]);
+        let (opened, releases) = open_columns("l\nl", &[RANGE, 3, handle], |_, _| {});
+        let error = opened.expect_err("another number of ranges");
+        assert!(error.message.contains("3 partitions of 2 ranges"), "{}", error.message);
+        assert_eq!(releases, [(2, 2); 2]);
+        RANGES.remove(handle).expect("live");
+        let (opened, releases) = open_columns("l\nl", &[RANGE, 2, handle], |_, _| {});
+        assert_eq!(opened.map_err(|e| e.reason), Err(Reason::StaleHandle));
+        assert_eq!(releases, [(2, 2); 2]);
+    }
+
     #[test]
     fn whatever_is_refused_is_released_once() {
         for (types, partitioning, reason) in [
             ("l\nl", &[][..], Reason::Invalid),
             ("l\nl", &[HASH, 0, 0], Reason::Invalid),
             ("l\nl", &[HASH, 3, 2], Reason::Invalid),
+            ("l\nl", &[RANGE, 2], Reason::Invalid),
             ("l", &[SINGLE, 1], Reason::Invalid),
             ("l\ntsu:a\0b", &[SINGLE, 1], Reason::Invalid),
             ("l\ni", &[SINGLE, 1], Reason::Unsupported),

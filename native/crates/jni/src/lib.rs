@@ -33,7 +33,7 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 21;
+const ABI_VERSION: jint = 22;
 
 native_methods! {
     NativeCore {

@@ -15,7 +15,7 @@ package io.sluice.nativebridge;
  * <p><b>Memory that is counted nowhere.</b> The buffers of what is given out, which are the native core's until the
  * receiver calls the callback. For an open batch 4 bytes a row, and for each value 8 or 16 bytes where a column has to
  * be converted: dictionaries, decimals of up to 18 digits, times and dates in other units. For each thread that copies
- * rows, 260 KiB, or the words of a row if they are more.
+ * rows, 260 KiB, or the words of a row if they are more. For ranges, their bounds.
  *
  * <p><b>Types</b> are Arrow's format strings, one a line; {@code docs/engines.md} has those that there are.
  */
@@ -30,6 +30,8 @@ public final class NativeColumns {
    * each row the same partition, so its rows must come in the same order.
    */
   public static final int ROUND_ROBIN = 2;
+  /** Partitions by ranges of an order; a handle of {@link #rangesOpen} follows. */
+  public static final int RANGE = 3;
 
   private NativeColumns() {}
 
@@ -76,8 +78,28 @@ public final class NativeColumns {
   /** Bytes of a row. */
   public static native long batchRowBytes(long batch, int row);
 
+  /** The partition of a row. */
+  public static native int batchPartition(long batch, int row);
+
   /** Releases the batch. */
   public static native int batchClose(long batch);
+
+  /**
+   * Ranges of an order, for any number of batches, on any thread.
+   *
+   * @param types of the key columns: what the batches have, or for strings their bytes
+   * @param keys three numbers a key, the first key first: its column in the batches, 1 if larger values come first, 1
+   *     if nulls come before all values
+   * @param rows the bounds, each the highest row of its range, in the order of the ranges, but for the last range,
+   *     which has none: rows of Spark's, of the keys alone, one behind the other
+   * @param lengths the bytes of each bound
+   * @return a handle; {@link NativeCore#UNSUPPORTED} for types without an order, and where the bounds do not rise, so
+   *     that their order must be another one
+   */
+  public static native long rangesOpen(String types, long[] keys, byte[] rows, long[] lengths);
+
+  /** Frees the ranges; batches that were opened with them stay. */
+  public static native int rangesClose(long ranges);
 
   /** A decoder of frames to batches of columns of these types; for one reader, one thread at a time. */
   public static native long decoderOpen(String types);

@@ -161,6 +161,74 @@ final class NativeColumnsTest {
     assertTrue(counter < 0, "it has wrapped");
   }
 
+  /** By the string, and where it is a bound's by the int: falling, nulls first. */
+  @Test
+  void rowsAreInTheRangesOfTheirKeys() throws IOException {
+    // 4 has 99,996, 5 has null, 7 has 99,993.
+    byte[][] bounds = {bound("row 4", 99_997), bound("row 5", 1), bound("row 7", null)};
+    long[] keys = {2, 0, 1, 1, 1, 1};
+    long ranges = NativeException.check(rangesOpen(keys, bounds));
+    List<byte[]> rows = rows();
+    decode(encode(rows));
+    long batch = NativeException.check(take(TYPES, NativeColumns.RANGE, 4, ranges));
+    for (int row = 0; row < ROWS; row++) {
+      String text = "row " + row;
+      int expected = text.compareTo("row 4") < 0 ? 0
+          : text.compareTo("row 5") <= 0 ? 1 : text.compareTo("row 7") < 0 ? 2 : 3;
+      assertEquals(expected, NativeColumns.batchPartition(batch, row), text);
+    }
+    assertEquals(NativeCore.INVALID, NativeColumns.batchPartition(batch, ROWS));
+    assertEquals(NativeCore.INVALID, NativeColumns.batchPartition(batch, -1));
+    assertEquals(0, NativeColumns.rangesClose(ranges));
+    assertEquals(3, NativeColumns.batchPartition(batch, ROWS - 1));
+    NativeColumns.batchClose(batch);
+    assertEquals(NativeCore.STALE_HANDLE, NativeColumns.batchPartition(batch, 0));
+    assertEquals(NativeCore.STALE_HANDLE, NativeColumns.rangesClose(ranges));
+  }
+
+  @Test
+  void rangesThatAreRefusedSayWhy() throws IOException {
+    byte[][] bounds = {bound("row 4", 99_997), bound("row 5", 1)};
+    long[] keys = {2, 0, 1, 1, 1, 1};
+    long ranges = NativeException.check(rangesOpen(keys, bounds));
+    decode(encode(rows()));
+    assertRefused(NativeCore.INVALID, "4 partitions of 3 ranges", take(TYPES, NativeColumns.RANGE, 4, ranges));
+    assertEquals(0, NativeColumns.rangesClose(ranges));
+    decode(encode(rows()));
+    assertEquals(NativeCore.STALE_HANDLE, take(TYPES, NativeColumns.RANGE, 3, ranges));
+    assertRefused(NativeCore.UNSUPPORTED, "bound 1 is not above the one before it",
+        rangesOpen(keys, bounds[1], bounds[0]));
+    assertRefused(NativeCore.INVALID, "5 longs do not describe keys", rangesOpen(new long[5], bounds));
+    assertRefused(NativeCore.INVALID, "a key column is -1", rangesOpen(new long[] {-1, 0, 0, 1, 0, 0}, bounds));
+    assertRefused(NativeCore.INVALID, "bounds", NativeColumns.rangesOpen("z\ni", keys, bounds[0], new long[] {8}));
+    assertEquals(NativeCore.INVALID, NativeColumns.rangesOpen("z\ni", keys, null, new long[1]));
+  }
+
+  private static long rangesOpen(long[] keys, byte[]... bounds) {
+    long[] lengths = new long[bounds.length];
+    int bytes = 0;
+    for (int i = 0; i < bounds.length; i++) {
+      lengths[i] = bounds[i].length;
+      bytes += bounds[i].length;
+    }
+    ByteBuffer rows = ByteBuffer.allocate(bytes);
+    for (byte[] bound : bounds) {
+      rows.put(bound);
+    }
+    return NativeColumns.rangesOpen("z\ni", keys, rows.array(), lengths);
+  }
+
+  /** A row of Spark's with a string and an int. */
+  private static byte[] bound(String text, Integer number) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    ByteBuffer row = ByteBuffer.allocate(24 + 8 * ((bytes.length + 7) / 8)).order(ByteOrder.LITTLE_ENDIAN);
+    row.putLong(0, number == null ? 2 : 0).putLong(8, 24L << 32 | bytes.length).put(24, bytes);
+    if (number != null) {
+      row.putInt(16, number);
+    }
+    return row.array();
+  }
+
   @Test
   void stringsThatAreNotUtf8AreNoColumnAndNothingIsWritten() throws IOException {
     List<byte[]> rows = rows();

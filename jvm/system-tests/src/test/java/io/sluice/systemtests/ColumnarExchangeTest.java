@@ -21,6 +21,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -67,6 +68,7 @@ class ColumnarExchangeTest {
     queries.add(placed("values of the files' folders", "folders", BY_WORD));
     queries.add(Query.of("a column that the files lack", spark -> BY_WORD.apply(
         spark.read().schema("id BIGINT, absent STRING, gone DECIMAL(30, 2), word STRING").parquet(path("parquet")))));
+    queries.add(ranged("ranges of text", "parquet", col("c_string").desc_nulls_last(), col("c_float"), col("id")));
     queries.add(Query.of("Arrow vectors", spark -> ArrowSource.table(spark).repartition(7, col("name"), col("total"))
         .selectExpr("*", "spark_partition_id() AS p")));
     return queries;
@@ -80,6 +82,9 @@ class ColumnarExchangeTest {
             .selectExpr("*", "spark_partition_id() AS p")).with("spark.sql.codegen.wholeStage", "false"),
         placed("adaptive", "parquet", BY_WORD).with("spark.sql.adaptive.enabled", "true"),
         placed("small batches", "parquet", BY_WORD).with("spark.sql.parquet.columnarReaderBatchSize", "77"),
+        ranged("ranges of decimals", "orc", col("c_decimal_in_bytes"), col("c_decimal_in_int").desc()),
+        ranged("ranges of times", "parquet", col("c_timestamp").desc_nulls_first(), col("c_date"), col("c_int")),
+        Query.ordered("sort", spark -> table(spark, "parquet").orderBy(col("c_double").desc_nulls_last(), col("id"))),
         Query.of("window", spark -> table(spark, "parquet").selectExpr("id", "word",
             "row_number() OVER (PARTITION BY word ORDER BY id DESC) AS n")),
         Query.of("outer join", spark -> table(spark, "parquet").as("l").hint("merge")
@@ -89,6 +94,14 @@ class ColumnarExchangeTest {
 
   private static Query placed(String name, String format, UnaryOperator<Dataset<Row>> shuffle) {
     return Query.of(name, spark -> shuffle.apply(table(spark, format)).selectExpr("*", "spark_partition_id() AS p"));
+  }
+
+  private static Query ranged(String name, String format, Column... keys) {
+    return Query.of(name, spark -> {
+      // All rows are sampled, so that bounds do not depend on the sample.
+      spark.conf().set("spark.sql.execution.rangeExchange.sampleSizePerPartition", "10000");
+      return table(spark, format).repartitionByRange(7, keys).selectExpr("*", "spark_partition_id() AS p");
+    });
   }
 
   private static String path(String format) {
@@ -167,12 +180,33 @@ class ColumnarExchangeTest {
   void otherExchangesAreWrittenFromRows() {
     long before = rowsOfBatches();
     Dataset<Row> data = table(session(), "parquet");
-    for (Dataset<Row> rows : List.of(data.repartition(7), data.repartitionByRange(7, col("id")),
+    for (Dataset<Row> rows : List.of(data.repartition(7), data.repartitionByRange(7, col("id").plus(1)),
         data.repartition(7, col("id").plus(1)), data.where("id > 5").repartition(7, col("id")),
         data.selectExpr("id", "array(id) AS a").repartition(7, col("id")))) {
       rows.collectAsList();
     }
     assertEquals(before, rowsOfBatches());
+  }
+
+  /** The rows of one side are Spark's, because a filter is above its scan. */
+  @Test
+  @Tag("once")
+  void aSideOfBatchesIsJoinedWithASideOfRows() {
+    for (String join : List.of("left_outer", "right_outer", "full_outer")) {
+      Supplier<Fingerprint> joined = () -> {
+        Dataset<Row> all = table(session(), "parquet").as("l").hint("merge");
+        Dataset<Row> some = table(session(), "orc").where("id % 3 = 1 OR id IS NULL").as("r").hint("merge");
+        boolean batchesFirst = join.equals("left_outer");
+        Dataset<Row> left = batchesFirst ? all : some;
+        return Fingerprint.of(left.join(batchesFirst ? some : all, col("l.id").equalTo(col("r.id"))
+            .and(col("l.word").equalTo(col("r.word"))), join).select("l.id", "l.c_string", "l.word", "r.c_int"))
+            .unordered();
+      };
+      long before = rowsOfBatches();
+      Fingerprint ours = joined.get();
+      assertEquals(ROWS, rowsOfBatches() - before, join);
+      assertEquals(with("spark.sluice.enabled", "false", joined), ours, join);
+    }
   }
 
   @Test

@@ -18,7 +18,8 @@ final class CometQuery {
       "c_binary");
   private static final List<String> NESTED = List.of("c_array", "c_array_of_strings", "c_array_of_arrays", "c_map",
       "c_struct", "c_deep");
-  private static final long ROWS = 30_000;
+  /** Of the table. */
+  static final long ROWS = 30_000;
   private static final int KINDS = 10;
 
   private final int number;

@@ -139,6 +139,45 @@ class CometTest {
     }
   }
 
+  /** Of each task 64 rows are given to Spark's partitioner, too. */
+  @Test
+  void rangesOfASortAreFoundNatively() {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    List<String> queries = List.of("c_boolean DESC, c_short, id", "c_byte DESC NULLS LAST, name, id",
+        "c_int NULLS LAST, id", "c_string DESC, id DESC", "c_binary, id",
+        "c_decimal_in_bytes DESC NULLS LAST, c_decimal_in_long, id", "c_date, c_timestamp DESC, id",
+        "c_timestamp_ntz NULLS LAST, c_long, id").stream()
+        .map(order -> "SELECT id, c_boolean, c_string, c_binary, c_date FROM facts ORDER BY " + order).toList();
+    Path folder = SparkApplication.workDir().resolve("comet-ranges");
+    List<Fingerprint> expected = new ArrayList<>();
+    try {
+      try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+        CometQuery.write(stock.session(), folder.toString());
+        stock.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        queries.forEach(query -> expected.add(Fingerprint.of(stock.session().sql(query))));
+      }
+      try (Neighbour comet = cometWithExchanges(); SparkApplication application = carried()
+          .set("spark.sql.shuffle.partitions", "7").set("spark.sql.adaptive.enabled", "false").start()) {
+        application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        for (int i = 0; i < queries.size(); i++) {
+          long found = ProcessCounters.here(Counter.WRITE_PARTITIONS_FOUND);
+          long asked = ProcessCounters.here(Counter.WRITE_PARTITIONS_ASKED);
+          Dataset<Row> sorted = application.session().sql(queries.get(i));
+          assertEquals(expected.get(i), Fingerprint.of(sorted), queries.get(i));
+          String plan = Plans.shape(sorted).toString();
+          assertTrue(plan.contains("CometExchange"), plan);
+          long compared = ProcessCounters.here(Counter.WRITE_PARTITIONS_ASKED) - asked;
+          assertTrue(compared > 0 && compared % 64 == 0 && compared <= 64 * 4, queries.get(i) + ": " + compared);
+          assertEquals(CometQuery.ROWS, ProcessCounters.here(Counter.WRITE_PARTITIONS_FOUND) - found + compared);
+        }
+        assertEquals(0, ProcessCounters.here(Counter.WRITE_PARTITIONS_REFUTED));
+        NativeMemory.assertAllReturned();
+      }
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
   @Test
   void theExchangesMetricsAreCometsAndSparks() {
     assumeTrue(Engine.UNDER_TEST.isSluice());

@@ -43,6 +43,11 @@ public final class OpenBatch implements AutoCloseable {
     return (int) NativeException.check(NativeColumns.batchRowBytes(handle, row));
   }
 
+  /** The partition of a row as the native core has found it. */
+  public int foundPartition(int row) {
+    return (int) NativeException.check(NativeColumns.batchPartition(handle, row));
+  }
+
   /** A row as Spark makes it; valid until the next call. */
   public UnsafeRow row(int row) {
     return rows.unsafe(batch.getRow(row));

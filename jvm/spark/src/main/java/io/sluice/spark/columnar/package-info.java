@@ -7,6 +7,7 @@
  *                     └ CometVectors: Comet's
  * </pre>
  *
+ * Ranges go by Spark's own bounds, which the native core gets as rows ({@link io.sluice.spark.columnar.NativeRanges}).
  * What the native core cannot take goes row by row, made by Spark's own code ({@link
  * io.sluice.spark.columnar.BatchToRows}). The frames are the same bytes either way.
  */

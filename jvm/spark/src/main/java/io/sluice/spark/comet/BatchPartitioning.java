@@ -3,8 +3,14 @@ package io.sluice.spark.comet;
 import io.sluice.nativebridge.NativeColumns;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.columnar.BatchPartitions;
+import io.sluice.spark.columnar.NativeRanges;
+import io.sluice.spark.columnar.OpenBatch;
+import io.sluice.spark.columnar.RangeKeys;
+import io.sluice.spark.compat.RangeBounds;
+import io.sluice.spark.sql.SortColumn;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.ToIntFunction;
 import org.apache.spark.Partitioner;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -17,39 +23,113 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.collection.Iterator;
 import scala.collection.Seq;
 
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+
 /**
- * How the batches of one of Comet's exchanges are divided: natively where the keys are columns that are hashed, else
- * row by row, by Spark's own expressions. One task.
+ * How the batches of one of Comet's exchanges are divided: natively where the keys are columns that are hashed or
+ * ordered, else row by row, by Spark's own expressions. One task; one thread.
+ *
+ * <p>Of ranges, whose bounds are read from Spark's partitioner, the first rows of the task are given to that partitioner
+ * too: if it finds another partition, it finds those of all rows of this and the following batches, with a warning.
  */
-final class BatchPartitioning implements BatchPartitions {
+final class BatchPartitioning implements BatchPartitions, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(BatchPartitioning.class);
   private static final String COLUMNS = "org.apache.spark.sql.catalyst.expressions.package$AttributeSeq";
+  /** Of a task. */
+  private static final int COMPARED_ROWS = 64;
 
   private final CometDependency exchange;
   private final Partitioner partitioner;
+  /** Null where the native core does not find ranges. */
+  private final NativeRanges ranges;
   private final long[] numbers;
   /** Made for the first row that Spark's code makes. */
   private ToIntFunction<UnsafeRow> function;
+  private int compared;
+  private boolean refuted;
+  private long asked;
 
-  BatchPartitioning(CometDependency exchange) {
+  /** @param nativeCore whether the native core has columns for the batches */
+  BatchPartitioning(CometDependency exchange, boolean nativeCore) {
     this.exchange = exchange;
     this.partitioner = exchange.dependency().partitioner();
-    this.numbers = findNumbers();
+    this.ranges = nativeCore && exchange.partitioning() instanceof RangePartitioning ? openRanges() : null;
+    this.numbers = ranges != null ? ranges.numbers() : nativeCore ? findNumbers() : null;
   }
 
   @Override
   public long[] numbers() {
-    return numbers;
+    return refuted ? null : numbers;
+  }
+
+  @Override
+  public boolean accepts(OpenBatch batch) {
+    if (ranges == null) {
+      return true;
+    }
+    int count = Math.min(batch.rows(), COMPARED_ROWS - compared);
+    for (int i = 0; i < count; i++) {
+      int sparks = find(batch.row(i));
+      if (sparks != batch.foundPartition(i)) {
+        LOG.warn("Spark's partitioner puts a row of Comet's exchange into partition {} and not {}; from now on it finds "
+            + "all partitions of this task. Please report this with the query's plan", sparks, batch.foundPartition(i));
+        refuted = true;
+        return false;
+      }
+    }
+    compared += count;
+    asked += count;
+    return true;
   }
 
   @Override
   public int partition(UnsafeRow row) {
+    asked++;
+    return find(row);
+  }
+
+  private int find(UnsafeRow row) {
     if (function == null) {
       function = function();
     }
     return function.applyAsInt(row);
+  }
+
+  /** How many rows were given to Spark's code. */
+  long asked() {
+    return asked;
+  }
+
+  /** Whether Spark's partitioner disagreed. */
+  boolean refuted() {
+    return refuted;
+  }
+
+  /** Null where a key is no column, or of a type that the native core does not order. */
+  private NativeRanges openRanges() {
+    List<SortColumn> columns = new ArrayList<>();
+    Iterator<?> ordering = ((Seq<?>) get(exchange.partitioning(), "ordering")).iterator();
+    while (ordering.hasNext()) {
+      SortOrder order = (SortOrder) ordering.next();
+      Optional<SortColumn> column = order.child() instanceof Attribute key ? sortColumn(order, key) : Optional.empty();
+      if (!column.isPresent()) {
+        return null;
+      }
+      columns.add(column.get());
+    }
+    return RangeKeys.of(columns, exchange.schema())
+        .map(keys -> NativeRanges.open(keys, RangeBounds.of(partitioner))).orElse(null);
+  }
+
+  private Optional<SortColumn> sortColumn(SortOrder order, Attribute key) {
+    int column = columnOf(key);
+    return column < 0 ? Optional.empty() : SortColumn.of(key.dataType(), column, key.nullable(), !order.isAscending(),
+        order.nullOrdering() == NullsFirst$.MODULE$);
   }
 
   private long[] findNumbers() {
@@ -60,16 +140,16 @@ final class BatchPartitioning implements BatchPartitions {
     if (!(partitioning instanceof HashPartitioning)) {
       return null;
     }
-    List<Long> numbers = new ArrayList<>(List.of((long) NativeColumns.HASH, (long) partitioner.numPartitions()));
+    List<Long> found = new ArrayList<>(List.of((long) NativeColumns.HASH, (long) partitioner.numPartitions()));
     Iterator<?> keys = ((Seq<?>) get(partitioning, "expressions")).iterator();
     while (keys.hasNext()) {
       int column = keys.next() instanceof Attribute key ? columnOf(key) : -1;
       if (column < 0) {
         return null;
       }
-      numbers.add((long) column);
+      found.add((long) column);
     }
-    return numbers.stream().mapToLong(Long::longValue).toArray();
+    return found.stream().mapToLong(Long::longValue).toArray();
   }
 
   private int columnOf(Attribute key) {
@@ -122,6 +202,13 @@ final class BatchPartitioning implements BatchPartitions {
       return partitioning.getClass().getMethod(name).invoke(partitioning);
     } catch (ReflectiveOperationException e) {
       throw new SluiceException(partitioning.getClass() + " has no '" + name + "' that can be asked for", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (ranges != null) {
+      ranges.close();
     }
   }
 }

@@ -3,6 +3,8 @@ package io.sluice.spark.comet;
 import io.sluice.spark.columnar.BatchToRows;
 import io.sluice.spark.columnar.BatchTypes;
 import io.sluice.spark.decode.ReadMemory;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
 import java.io.IOException;
 import java.util.Optional;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -11,9 +13,11 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /** The rows of a map task of Comet's native exchange, and its metrics. One task's thread. */
 public final class CometBatches implements AutoCloseable {
+  private final BatchPartitioning partitions;
   private final BatchToRows rows;
   private final Optional<SQLMetric> batches;
   private final Optional<SQLMetric> nanos;
+  private long taken;
 
   /**
    * @param nativeCore whether there is a native core
@@ -22,17 +26,18 @@ public final class CometBatches implements AutoCloseable {
   public CometBatches(CometDependency exchange, boolean nativeCore, ReadMemory memory) {
     this.batches = exchange.writeMetric("input_batches");
     this.nanos = exchange.writeMetric("repart_time");
-    this.rows = rows(exchange, nativeCore, memory);
-  }
-
-  private static BatchToRows rows(CometDependency exchange, boolean nativeCore, ReadMemory memory) {
     StructType schema = exchange.schema();
-    BatchPartitioning partitions = new BatchPartitioning(exchange);
-    Optional<String> types = nativeCore && partitions.numbers() != null ? BatchTypes.of(schema) : Optional.empty();
-    return types.isPresent()
-        ? BatchToRows.byNativeCore(schema, partitions, types.get(),
-            new CometVectors(exchange.dependency().getClass().getClassLoader()), memory)
-        : BatchToRows.oneByOne(schema, partitions);
+    Optional<String> types = nativeCore ? BatchTypes.of(schema) : Optional.empty();
+    this.partitions = new BatchPartitioning(exchange, types.isPresent());
+    try {
+      this.rows = partitions.numbers() == null ? BatchToRows.oneByOne(schema, partitions)
+          : BatchToRows.byNativeCore(schema, partitions, types.get(),
+              new CometVectors(exchange.dependency().getClass().getClassLoader()), memory);
+    } catch (RuntimeException | Error e) {
+      try (partitions) {
+        throw e;
+      }
+    }
   }
 
   /** Gives all rows of a batch to {@code sink}. */
@@ -40,11 +45,23 @@ public final class CometBatches implements AutoCloseable {
     batches.ifPresent(metric -> metric.add(1));
     long start = System.nanoTime();
     rows.write(batch, sink);
+    taken += batch.numRows();
     nanos.ifPresent(metric -> metric.add(System.nanoTime() - start));
+  }
+
+  /** Adds the rows whose partition was found, and those that Spark's code was asked about; after the last batch. */
+  public void count(Counters counters) {
+    // A long row is asked about once more.
+    long asked = Math.min(partitions.asked(), taken);
+    counters.add(Counter.WRITE_PARTITIONS_FOUND, taken - asked);
+    counters.add(Counter.WRITE_PARTITIONS_ASKED, asked);
+    counters.add(Counter.WRITE_PARTITIONS_REFUTED, partitions.refuted() ? 1 : 0);
   }
 
   @Override
   public void close() {
-    rows.close();
+    try (partitions) {
+      rows.close();
+    }
   }
 }

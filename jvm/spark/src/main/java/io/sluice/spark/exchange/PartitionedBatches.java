@@ -3,8 +3,10 @@ package io.sluice.spark.exchange;
 import io.sluice.spark.columnar.BatchPartitions;
 import io.sluice.spark.columnar.BatchToRows;
 import io.sluice.spark.columnar.ColumnPath;
+import io.sluice.spark.columnar.NativeRanges;
 import io.sluice.spark.columnar.OpenBatch;
 import io.sluice.spark.columnar.VectorExport;
+import io.sluice.spark.compat.RangeBounds;
 import io.sluice.spark.compat.UsedBatches;
 import io.sluice.spark.decode.ReadMemory;
 import java.io.IOException;
@@ -43,6 +45,8 @@ public final class PartitionedBatches implements AutoCloseable {
 
   private final Iterator<ColumnarBatch> batches;
   private final BatchDivision division;
+  /** Null unless rows are divided by ranges. */
+  private final NativeRanges ranges;
   private final Function1<InternalRow, ?> function;
   private final ReadMemory memory;
   private final UnsafeRow comparedRow;
@@ -63,11 +67,47 @@ public final class PartitionedBatches implements AutoCloseable {
    */
   PartitionedBatches(Iterator<ColumnarBatch> batches, BatchDivision division, Function1<InternalRow, ?> function,
       ReadMemory memory) {
+    this(batches, division, null, function, memory);
+  }
+
+  private PartitionedBatches(Iterator<ColumnarBatch> batches, BatchDivision division, NativeRanges ranges,
+      Function1<InternalRow, ?> function, ReadMemory memory) {
     this.batches = batches;
     this.division = division;
+    this.ranges = ranges;
     this.function = function;
     this.memory = memory;
     this.comparedRow = new UnsafeRow(division.schema().size());
+  }
+
+  /**
+   * The batches of {@code rows}; null where a row was asked for before, or they are divided by ranges whose bounds are
+   * not known.
+   *
+   * @param function Spark's: the pair of partition and row
+   * @param memory for what is copied
+   */
+  static PartitionedBatches take(
+      BatchedRows rows, BatchDivision division, Function1<InternalRow, ?> function, ReadMemory memory) {
+    if (division.ranges() == null) {
+      Iterator<ColumnarBatch> batches = rows.takeBatches();
+      return batches == null ? null : new PartitionedBatches(batches, division, function, memory);
+    }
+    NativeRanges ranges =
+        NativeRanges.open(division.ranges(), RangeBounds.of(RangeBounds.capturedBy(function)));
+    if (ranges == null) {
+      LOG.info("The bounds of a range exchange are not known; its rows are written from rows");
+      return null;
+    }
+    Iterator<ColumnarBatch> batches = null;
+    try {
+      batches = rows.takeBatches();
+      return batches == null ? null : new PartitionedBatches(batches, division, ranges, function, memory);
+    } finally {
+      if (batches == null) {
+        ranges.close();
+      }
+    }
   }
 
   /** Gives the rows of the next batch to {@code sink}; false when there is none. */
@@ -131,7 +171,7 @@ public final class PartitionedBatches implements AutoCloseable {
   private final class Partitions implements BatchPartitions {
     @Override
     public long[] numbers() {
-      return isTried() ? division.numbers() : null;
+      return isTried() ? ranges != null ? ranges.numbers() : division.numbers() : null;
     }
 
     @Override
@@ -223,8 +263,10 @@ public final class PartitionedBatches implements AutoCloseable {
 
   @Override
   public void close() {
-    if (rows != null) {
-      rows.close();
+    try (ranges) {
+      if (rows != null) {
+        rows.close();
+      }
     }
   }
 }

@@ -6,7 +6,6 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ExchangeMetrics;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Function1;
@@ -66,17 +65,13 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
 
   /**
    * The batches of columns that the rows lie in, which the caller closes; no rows are given any more. Null where there
-   * are none, or a row was asked for before.
+   * are none, a row was asked for before, or the bounds of ranges are not known.
    *
    * @param memory for what is copied
    */
   public PartitionedBatches takeBatches(ReadMemory memory) {
-    Iterator<ColumnarBatch> taken =
-        division != null && rows instanceof BatchedRows ? ((BatchedRows) rows).takeBatches() : null;
-    if (taken == null) {
-      return null;
-    }
-    batches = new PartitionedBatches(taken, division, function, memory);
+    batches = division != null && rows instanceof BatchedRows input
+        ? PartitionedBatches.take(input, division, function, memory) : null;
     return batches;
   }
 

@@ -1,6 +1,8 @@
 package io.sluice.spark.exchange;
 
 import io.sluice.nativebridge.NativeColumns;
+import io.sluice.spark.columnar.RangeKeys;
+import io.sluice.spark.sql.ColumnOrder;
 import io.sluice.spark.sql.KeyRows;
 import io.sluice.spark.sql.RowOrder;
 import java.io.Serializable;
@@ -89,6 +91,13 @@ public abstract class RowPartitioning implements Serializable {
         PartitionFinder ranges = new RangeFinder(order);
         return projection == null ? ranges : new KeyRowFinder(projection, ranges);
       }
+
+      @Override
+      Optional<BatchDivision> division(StructType rows) {
+        return keys.areColumns() && order instanceof ColumnOrder columns
+            ? RangeKeys.of(columns.columns(), rows).flatMap(found -> BatchDivision.ofRanges(rows, found))
+            : Optional.empty();
+      }
     };
   }
 
@@ -112,9 +121,13 @@ public abstract class RowPartitioning implements Serializable {
    * itself where the native core has no columns for a type, or cannot divide them.
    */
   public RowPartitioning ofBatches(StructType rows) {
+    return division(rows).<RowPartitioning>map(found -> new OfBatches(this, found)).orElse(this);
+  }
+
+  /** How the native core divides rows that lie in batches; empty where it cannot. */
+  Optional<BatchDivision> division(StructType rows) {
     long[] numbers = numbers();
-    Optional<BatchDivision> division = numbers == null ? Optional.empty() : BatchDivision.of(rows, numbers);
-    return division.<RowPartitioning>map(found -> new OfBatches(this, found)).orElse(this);
+    return numbers == null ? Optional.empty() : BatchDivision.of(rows, numbers);
   }
 
   private static final class OfBatches extends RowPartitioning {
@@ -146,7 +159,10 @@ public abstract class RowPartitioning implements Serializable {
 
   abstract PartitionFinder newFinder();
 
-  /** As {@link NativeColumns#batchOpen} takes it; null where the native core cannot divide rows so. */
+  /**
+   * As {@link NativeColumns#batchOpen} takes it; null where the native core cannot divide rows so, or not without what
+   * is known in the tasks.
+   */
   long[] numbers() {
     return null;
   }

@@ -36,11 +36,12 @@ public enum Counter {
   WRITE_RANGES_REFUTED("write.rangesRefuted", Unit.COUNT,
       "records for which the ordering refuted the range that was found; the partitioner found theirs"),
   WRITE_PARTITIONS_FOUND("write.partitionsFound", Unit.COUNT,
-      "rows of SQL exchanges whose partition Sluice found without Spark's function, which makes a pair for each row"),
+      "rows of SQL exchanges, Comet's included, whose partition Sluice found without Spark's function, which makes a "
+          + "pair for each row"),
   WRITE_PARTITIONS_ASKED("write.partitionsAsked", Unit.COUNT,
       "rows of the same exchanges whose partition Spark's function found: the first of each task (50,000 where an "
-          + "expression is hashed), rows beside the bounds of ranges, and all after a refutation or where ranges are "
-          + "too narrow for Sluice to pay"),
+          + "expression is hashed), rows beside the bounds of ranges, all after a refutation or where ranges are "
+          + "too narrow for Sluice to pay, and those of Comet's batches that go row by row"),
   WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
       "tasks in which Spark's function disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROWS_OF_BATCHES("write.rowsOfBatches", Unit.COUNT,

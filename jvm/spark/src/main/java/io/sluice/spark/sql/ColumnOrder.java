@@ -44,6 +44,11 @@ public final class ColumnOrder implements RowOrder {
     this.packs = columns.length > 1;
   }
 
+  /** The columns, the first one that decides first. */
+  public List<SortColumn> columns() {
+    return List.of(columns);
+  }
+
   @Override
   public Optional<SeenValues> seenValues() {
     return packs ? SeenValues.of(columns, fields) : Optional.empty();

@@ -7,4 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 public interface KeyRows extends Serializable {
   /** Makes rows of keys, each in the place of the last, for one thread; null where the keys are columns of the rows. */
   UnsafeProjection projection();
+
+  /** Whether the keys are columns of the rows. */
+  default boolean areColumns() {
+    return projection() == null;
+  }
 }

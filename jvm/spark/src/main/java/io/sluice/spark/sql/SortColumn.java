@@ -85,7 +85,18 @@ public final class SortColumn implements Serializable {
     return nullable;
   }
 
-  boolean areNullsFirst() {
+  /** Which field of the rows it is. */
+  public int ordinal() {
+    return ordinal;
+  }
+
+  /** Whether larger values come first. */
+  public boolean isDescending() {
+    return descending;
+  }
+
+  /** Whether nulls come before all values. */
+  public boolean areNullsFirst() {
     return nullsFirst;
   }
 

@@ -203,6 +203,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         batches.write((ColumnarBatch) records.next()._2(), sink);
         context.killTaskIfInterrupted();
       }
+      batches.count(counters);
     }
   }
 

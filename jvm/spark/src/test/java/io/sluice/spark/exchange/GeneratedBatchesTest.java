@@ -104,7 +104,7 @@ class GeneratedBatchesTest {
     return collected;
   }
 
-  private static StructType schema(Random random) {
+  static StructType schema(Random random) {
     StructType schema = new StructType();
     int columns = 1 + random.nextInt(MOST_COLUMNS);
     for (int i = 0; i < columns; i++) {
@@ -121,7 +121,7 @@ class GeneratedBatchesTest {
     return TestVectors.TYPES.get(random.nextInt(TestVectors.TYPES.size()));
   }
 
-  private static ColumnarBatch batch(Random random, StructType schema) {
+  static ColumnarBatch batch(Random random, StructType schema) {
     int rows = ROWS[random.nextInt(ROWS.length)];
     ColumnVector[] columns = new ColumnVector[schema.size()];
     for (int i = 0; i < columns.length; i++) {

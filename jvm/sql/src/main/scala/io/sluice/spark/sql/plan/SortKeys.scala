@@ -17,7 +17,9 @@ import org.apache.spark.sql.types.{DataType, StructType}
 final class SortKeys private (val order: RowOrder, computed: Seq[Expression], fields: Int, whole: Boolean)
   extends KeyRows {
 
-  override def projection(): UnsafeProjection = if (computed.isEmpty) null else UnsafeProjection.create(computed)
+  override def projection(): UnsafeProjection = if (areColumns) null else UnsafeProjection.create(computed)
+
+  override def areColumns: Boolean = computed.isEmpty
 
   /**
    * A sorter of the running task.
