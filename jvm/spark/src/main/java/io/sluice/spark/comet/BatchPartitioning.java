@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
+import org.apache.spark.sql.types.StructType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.collection.Iterator;
@@ -34,8 +35,9 @@ import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
  * How the batches of one of Comet's exchanges are divided: natively where the keys are columns that are hashed or
  * ordered, else row by row, by Spark's own expressions. One task; one thread.
  *
- * <p>Of ranges, whose bounds are read from Spark's partitioner, the first rows of the task are given to that partitioner
- * too: if it finds another partition, it finds those of all rows of this and the following batches, with a warning.
+ * <p>Of ranges, whose bounds are read from Spark's partitioner, the first rows of the task are given to that
+ * partitioner too: if it finds another partition, it finds those of all rows of this and the following batches, with a
+ * warning.
  */
 final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(BatchPartitioning.class);
@@ -43,7 +45,9 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   /** Of a task. */
   private static final int COMPARED_ROWS = 64;
 
-  private final CometDependency exchange;
+  private final Partitioning partitioning;
+  /** As the partitioning's keys name them. */
+  private final Seq<?> attributes;
   private final Partitioner partitioner;
   /** Null where the native core does not find ranges. */
   private final NativeRanges ranges;
@@ -54,11 +58,18 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   private boolean refuted;
   private long asked;
 
-  /** @param nativeCore whether the native core has columns for the batches */
-  BatchPartitioning(CometDependency exchange, boolean nativeCore) {
-    this.exchange = exchange;
-    this.partitioner = exchange.dependency().partitioner();
-    this.ranges = nativeCore && exchange.partitioning() instanceof RangePartitioning ? openRanges() : null;
+  /**
+   * @param attributes the batches' columns, as the partitioning's keys name them
+   * @param schema the same
+   * @param partitioner of the exchange's shuffle
+   * @param nativeCore whether the native core has columns for the batches
+   */
+  BatchPartitioning(Partitioning partitioning, Seq<?> attributes, StructType schema, Partitioner partitioner,
+      boolean nativeCore) {
+    this.partitioning = partitioning;
+    this.attributes = attributes;
+    this.partitioner = partitioner;
+    this.ranges = nativeCore && partitioning instanceof RangePartitioning ? openRanges(schema) : null;
     this.numbers = ranges != null ? ranges.numbers() : nativeCore ? findNumbers() : null;
   }
 
@@ -76,8 +87,9 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
     for (int i = 0; i < count; i++) {
       int sparks = find(batch.row(i));
       if (sparks != batch.foundPartition(i)) {
-        LOG.warn("Spark's partitioner puts a row of Comet's exchange into partition {} and not {}; from now on it finds "
-            + "all partitions of this task. Please report this with the query's plan", sparks, batch.foundPartition(i));
+        LOG.warn("Spark's partitioner puts a row of Comet's exchange into partition {} and not {}; from now on it "
+            + "finds all partitions of this task. Please report this with the query's plan", sparks,
+            batch.foundPartition(i));
         refuted = true;
         return false;
       }
@@ -111,9 +123,9 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   }
 
   /** Null where a key is no column, or of a type that the native core does not order. */
-  private NativeRanges openRanges() {
+  private NativeRanges openRanges(StructType schema) {
     List<SortColumn> columns = new ArrayList<>();
-    Iterator<?> ordering = ((Seq<?>) get(exchange.partitioning(), "ordering")).iterator();
+    Iterator<?> ordering = get("ordering").iterator();
     while (ordering.hasNext()) {
       SortOrder order = (SortOrder) ordering.next();
       Optional<SortColumn> column = order.child() instanceof Attribute key ? sortColumn(order, key) : Optional.empty();
@@ -122,7 +134,7 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
       }
       columns.add(column.get());
     }
-    return RangeKeys.of(columns, exchange.schema())
+    return RangeKeys.of(columns, schema)
         .map(keys -> NativeRanges.open(keys, RangeBounds.of(partitioner))).orElse(null);
   }
 
@@ -133,7 +145,6 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   }
 
   private long[] findNumbers() {
-    Partitioning partitioning = exchange.partitioning();
     if (partitioner.numPartitions() == 1 && !(partitioning instanceof RangePartitioning)) {
       return new long[] {NativeColumns.SINGLE, 1};
     }
@@ -141,7 +152,7 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
       return null;
     }
     List<Long> found = new ArrayList<>(List.of((long) NativeColumns.HASH, (long) partitioner.numPartitions()));
-    Iterator<?> keys = ((Seq<?>) get(partitioning, "expressions")).iterator();
+    Iterator<?> keys = get("expressions").iterator();
     while (keys.hasNext()) {
       int column = keys.next() instanceof Attribute key ? columnOf(key) : -1;
       if (column < 0) {
@@ -153,7 +164,7 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   }
 
   private int columnOf(Attribute key) {
-    Iterator<?> columns = exchange.attributes().iterator();
+    Iterator<?> columns = attributes.iterator();
     for (int i = 0; columns.hasNext(); i++) {
       if (((Attribute) columns.next()).exprId().equals(key.exprId())) {
         return i;
@@ -163,14 +174,13 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   }
 
   private ToIntFunction<UnsafeRow> function() {
-    Partitioning partitioning = exchange.partitioning();
     if (partitioning instanceof HashPartitioning hash) {
       UnsafeProjection id = UnsafeProjection.create(bind(hash.partitionIdExpression()));
       return row -> id.apply(row).getInt(0);
     }
     if (partitioning instanceof RangePartitioning) {
       List<Expression> keys = new ArrayList<>();
-      Iterator<?> ordering = ((Seq<?>) get(partitioning, "ordering")).iterator();
+      Iterator<?> ordering = get("ordering").iterator();
       while (ordering.hasNext()) {
         keys.add(bind(((SortOrder) ordering.next()).child()));
       }
@@ -188,7 +198,7 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   private Expression bind(Expression expression) {
     try {
       Class<?> columns = Class.forName(COLUMNS, true, Expression.class.getClassLoader());
-      Object all = columns.getConstructors()[0].newInstance(exchange.attributes());
+      Object all = columns.getConstructors()[0].newInstance(attributes);
       return (Expression) BindReferences.class.getMethod("bindReference", Expression.class, columns, boolean.class)
           .invoke(null, expression, all, false);
     } catch (ReflectiveOperationException e) {
@@ -197,9 +207,9 @@ final class BatchPartitioning implements BatchPartitions, AutoCloseable {
   }
 
   /** A sequence, whose type in the method's signature differs between Scala 2.12 and 2.13. */
-  private static Object get(Partitioning partitioning, String name) {
+  private Seq<?> get(String name) {
     try {
-      return partitioning.getClass().getMethod(name).invoke(partitioning);
+      return (Seq<?>) partitioning.getClass().getMethod(name).invoke(partitioning);
     } catch (ReflectiveOperationException e) {
       throw new SluiceException(partitioning.getClass() + " has no '" + name + "' that can be asked for", e);
     }

@@ -28,7 +28,8 @@ public final class CometBatches implements AutoCloseable {
     this.nanos = exchange.writeMetric("repart_time");
     StructType schema = exchange.schema();
     Optional<String> types = nativeCore ? BatchTypes.of(schema) : Optional.empty();
-    this.partitions = new BatchPartitioning(exchange, types.isPresent());
+    this.partitions = new BatchPartitioning(exchange.partitioning(), exchange.attributes(), schema,
+        exchange.dependency().partitioner(), types.isPresent());
     try {
       this.rows = partitions.numbers() == null ? BatchToRows.oneByOne(schema, partitions)
           : BatchToRows.byNativeCore(schema, partitions, types.get(),

@@ -58,8 +58,9 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag$;
 
 /**
- * The rows of batches are in the ranges in which Spark's {@link RangePartitioner} puts them: generated schemas, vectors,
- * orders and bounds. All comes from the test's seed; {@code -Dsluice.generatedBatches=1000} takes as many seeds.
+ * The rows of batches are in the ranges in which Spark's {@link RangePartitioner} puts them: generated schemas,
+ * vectors, orders and bounds. All comes from the test's seed; {@code -Dsluice.generatedBatches=1000} takes as many
+ * seeds.
  */
 @Timeout(300)
 class RangedBatchesTest {
