@@ -273,7 +273,8 @@ class RangedBatchesTest {
   void boundsAreReadOnlyWhereThereIsOnePartitionerOfRows() {
     try (Case batches = Case.ofLongs()) {
       RangePartitioner<InternalRow, Object> sparks = batches.partitioner(13, batches.orders);
-      assertEquals(12, RangeBounds.of(sparks).length);
+      assertTrue(sparks.numPartitions() > 5);
+      assertEquals(sparks.numPartitions() - 1, RangeBounds.of(sparks).length);
       assertTrue(RangeBounds.capturedBy(sparks(sparks, batches.keys)) == sparks);
       assertNull(RangeBounds.of(new HashPartitioner(7)));
       assertNull(RangeBounds.of(null));
