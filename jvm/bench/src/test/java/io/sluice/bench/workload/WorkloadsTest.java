@@ -96,6 +96,7 @@ class WorkloadsTest {
     assertFalse(PairDigester.digest(records, true).ordered());
   }
 
+  @InAll
   @Test
   void resultsDoNotDependOnTheReducePartitions() {
     Sizing other = new Sizing(SIZING.rows(), SIZING.maps(), 2);
