@@ -310,6 +310,44 @@ class CometTest {
     }
   }
 
+  /**
+   * Comet's aggregates without keys want each map task's row as a batch of its own. As many map tasks as here would fit
+   * one.
+   */
+  @ParameterizedTest
+  @MethodSource("readers")
+  void aggregatesWithoutKeysGetTheRowOfEachMapTaskAlone(Map<String, String> settings) {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    List<String> queries = List.of(
+        "SELECT sum(CAST(k AS DECIMAL(12, 2))) AS s, avg(CAST(d AS DECIMAL(9, 1))) AS a, count(*) AS n FROM facts",
+        "SELECT sum(CAST(k AS DECIMAL(30, 4))) AS s, min(name) AS m FROM facts WHERE id < 0",
+        "SELECT id, name FROM facts WHERE d = (SELECT CAST(max(d) AS INT) FROM facts) ORDER BY id LIMIT 7");
+    Path folder = SparkApplication.workDir().resolve("comet-totals");
+    try {
+      List<Fingerprint> expected = new ArrayList<>();
+      try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+        Tables.events(stock.session(), 20_000, 7).write().mode("overwrite").parquet(folder.toString());
+        stock.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        queries.forEach(query -> expected.add(Fingerprint.of(stock.session().sql(query))));
+      }
+      try (Neighbour comet = cometWithExchanges();
+          SparkApplication application =
+              carried().set("spark.sql.files.maxPartitionBytes", "16k").setAll(settings).start()) {
+        application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        for (int i = 0; i < queries.size(); i++) {
+          Dataset<Row> rows = application.session().sql(queries.get(i));
+          assertEquals(expected.get(i), Fingerprint.of(rows), queries.get(i));
+          String plan = Plans.shape(rows).toString();
+          assertTrue(i == 2 || hasCometsExchange(plan), plan);
+        }
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        NativeMemory.assertAllReturned();
+      }
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
   static List<Map<String, String>> readers() {
     return List.of(Map.of(), Map.of("spark.io.encryption.enabled", "true"));
   }
