@@ -108,6 +108,11 @@ class CometTest {
     return application(Engine.UNDER_TEST, "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin");
   }
 
+  private static SparkApplication onCometsOwnShuffle() {
+    return SparkApplication.on(Engine.STOCK).setAll(SETTINGS).set("spark.plugins", "org.apache.spark.CometPlugin")
+        .manager(SHUFFLE_MANAGER).start();
+  }
+
   private static boolean hasCometsExchange(String plan) {
     return plan.contains("CometExchange") || plan.contains("CometColumnarExchange");
   }
@@ -325,14 +330,12 @@ class CometTest {
     Path folder = SparkApplication.workDir().resolve("comet-totals");
     try {
       List<Fingerprint> expected = new ArrayList<>();
-      try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
-        Tables.events(stock.session(), 20_000, 7).write().mode("overwrite").parquet(folder.toString());
-        stock.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
-        queries.forEach(query -> expected.add(Fingerprint.of(stock.session().sql(query))));
+      try (Neighbour comet = cometWithExchanges(); SparkApplication own = onCometsOwnShuffle()) {
+        Tables.events(own.session(), 20_000, 7).write().mode("overwrite").parquet(folder.toString());
+        own.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        queries.forEach(query -> expected.add(Fingerprint.of(own.session().sql(query))));
       }
-      try (Neighbour comet = cometWithExchanges();
-          SparkApplication application =
-              carried().set("spark.sql.files.maxPartitionBytes", "16k").setAll(settings).start()) {
+      try (Neighbour comet = cometWithExchanges(); SparkApplication application = carried().setAll(settings).start()) {
         application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
         for (int i = 0; i < queries.size(); i++) {
           Dataset<Row> rows = application.session().sql(queries.get(i));
@@ -366,8 +369,7 @@ class CometTest {
     Path folder = SparkApplication.workDir().resolve("comet-queries");
     try {
       List<Fingerprint> comets = new ArrayList<>();
-      try (Neighbour comet = cometWithExchanges(); SparkApplication own = SparkApplication.on(Engine.STOCK)
-          .setAll(SETTINGS).set("spark.plugins", "org.apache.spark.CometPlugin").manager(SHUFFLE_MANAGER).start()) {
+      try (Neighbour comet = cometWithExchanges(); SparkApplication own = onCometsOwnShuffle()) {
         CometQuery.write(own.session(), folder.toString());
         own.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
         queries.forEach(query -> comets.add(results(query, own, new int[1])));
