@@ -50,7 +50,7 @@ public final class DriverFigures {
         if (reference > 0) {
           double ratio = figure.of().applyAsDouble(sluice) / reference;
           lines.add(MarkdownFigures.row("`" + each.label() + "`", figure.title(),
-              String.format(Locale.ROOT, "**%.2f**", ratio), "1.00", ratio <= 1 ? "met" : "not met"));
+              String.format(Locale.ROOT, "**%.3f**", ratio), "1.000", ratio <= 1 ? "met" : "not met"));
         }
       })));
     }

@@ -38,10 +38,10 @@ class DriverFiguresTest {
     List<String> lines = text.lines().toList();
     assertTrue(lines.contains("| `many-shuffles`: as many shuffles as rows, for the driver | sluice | 10,000 | 10.0 "
         + "| 1.5 | 2,000.0 | 5,000.0 |"), text);
-    assertTrue(lines.contains("| `many-shuffles` | time, s | **1.25** | 1.00 | not met |"), text);
-    assertTrue(lines.contains("| `many-shuffles` | CPU of the driver, s | **0.75** | 1.00 | met |"), text);
-    assertTrue(lines.contains("| `many-shuffles` | map statuses, KiB | **1.00** | 1.00 | met |"), text);
-    assertTrue(lines.contains("| `many-shuffles` | heap of the driver, KiB | **1.25** | 1.00 | not met |"), text);
+    assertTrue(lines.contains("| `many-shuffles` | time, s | **1.250** | 1.000 | not met |"), text);
+    assertTrue(lines.contains("| `many-shuffles` | CPU of the driver, s | **0.750** | 1.000 | met |"), text);
+    assertTrue(lines.contains("| `many-shuffles` | map statuses, KiB | **1.000** | 1.000 | met |"), text);
+    assertTrue(lines.contains("| `many-shuffles` | heap of the driver, KiB | **1.250** | 1.000 | not met |"), text);
   }
 
   @Test
