@@ -29,10 +29,11 @@ import picocli.CommandLine.Spec;
 final class FiguresCommand implements Callable<Integer> {
 
   /** Pages with sections of figures, from the checkout's root. */
-  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "bench/results/README.md");
+  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "bench/results/README.md",
+      "bench/results/partitions.md", "bench/results/driver.md", "bench/results/spilling.md");
 
   @Option(names = "--only", split = ",", paramLabel = "PART",
-      description = "Only these parts, see below. Those with names of other projects are measured only if you name "
+      description = "Only these parts, see below. Those behind demo are measured only if you name "
           + "them.") private List<String> only;
 
   @Option(names = "--rewrite",
@@ -44,7 +45,7 @@ final class FiguresCommand implements Callable<Integer> {
   static void describeParts(CommandSpec spec) {
     spec.usageMessage().footerHeading("%nParts, with about how long they take on two quiet cores:%n");
     spec.usageMessage().footer(Arrays.stream(FigurePart.values())
-        .map(part -> String.format(Locale.ROOT, "  %-10s %2d min  %s", part.label(), part.minutes(), part.what()))
+        .map(part -> String.format(Locale.ROOT, "  %-14s %3d min  %s", part.label(), part.minutes(), part.what()))
         .toArray(String[]::new));
   }
 

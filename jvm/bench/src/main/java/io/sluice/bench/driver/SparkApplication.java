@@ -7,8 +7,10 @@ import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.tables.ParquetTables;
 import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.workload.HeldWorkload;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
+import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -117,6 +119,7 @@ final class SparkApplication {
 
   private RunMetrics measure(String name, Workload workload, SparkSession session, Sizing sizing) {
     drainListeners();
+    DriverMeter driver = workload instanceof HeldWorkload ? DriverMeter.start() : null;
     totals.reset();
     if (accounting != null) {
       accounting.reset();
@@ -129,21 +132,35 @@ final class SparkApplication {
     spark.sparkContext().setLocalProperty(JOB_GROUP, "sluice-bench/" + name + "/" + ++runs);
     double wallS;
     ProcessCosts costs;
+    Object held = null;
     try (ProcessMeter meter = ProcessMeter.start(PROC, processes, servers)) {
       long start = System.nanoTime();
-      workload.run(session, sizing);
+      if (workload instanceof HeldWorkload keeping) {
+        held = keeping.runHeld(session, sizing);
+      } else {
+        workload.run(session, sizing);
+      }
       wallS = (System.nanoTime() - start) / 1e9;
       spark.sparkContext().setLocalProperty(JOB_GROUP, null);
       processCpuS = executorCpu.seconds() - processCpuS;
       costs = meter.costs();
+    }
+    if (driver != null) {
+      driver.ended();
     }
     drainListeners();
     if (accounting != null) {
       // For the events that a listener posted when it heard of the others.
       drainListeners();
     }
-    return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,
+    RunMetrics run = totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,
         accounting == null ? null : accounting.costs(), costs);
+    if (driver == null) {
+      return run;
+    }
+    RunMetrics whole = run.with(driver.costs());
+    Reference.reachabilityFence(held);
+    return whole;
   }
 
   /**

@@ -39,6 +39,17 @@ public enum FigurePart {
       "bench repartition terasort --engines stock,sluice,stock-encrypted,sluice-encrypted --warmups 2 --runs 5"),
   DEMO("demo/demo.json", 3, "./sluice demo", "demo"),
 
+  PARTITIONS("scale/partitions.json", 35, "what a row costs with 10 to 10,000 partitions",
+      "bench partitions --accounting --warmups 1 --runs 3"),
+  DRIVER("scale/driver.json", 25, "what a million blocks, and 10,000 shuffles, cost the driver",
+      "bench driver --warmups 0 --runs 3"),
+  SPILLING_10M("scale/spilling-10m.json", 15, "sorts of 10 million rows in a tenth of their size",
+      "bench spilling --rows 10000000 --warmups 1 --runs 3"),
+  SPILLING_50M("scale/spilling-50m.json", 45, "the same of 50 million",
+      "bench spilling --rows 50000000 --warmups 0 --runs 2"),
+  SPILLING_200M("scale/spilling-200m.json", 130, "the same of 200 million, which needs 24 GB of disk",
+      "bench spilling --rows 200000000 --warmups 0 --runs 1"),
+
   COMET_TPCH("peers/comet-tpch.json", 60, "TPC-H at scale 1 beside Comet, on Spark 3.5.8",
       "bench tpch --engines stock,sluice,comet,comet+sluice --warmups 1 --runs 3"),
   PEERS("peers/workloads.json", 80, "shuffles beside other projects', whose servers build/peer-homes must have",
@@ -51,9 +62,18 @@ public enum FigurePart {
       "--peer-home celeborn=build/peer-homes/celeborn --peer-home uniffle=build/peer-homes/uniffle";
   private static final List<FigurePart> WITH_PEERS = List.of(COMET_TPCH, PEERS, PEERS_TPCH);
 
-  /** Those that are measured without being asked for by name: all that need nothing but the checkout and registries. */
-  public static final List<FigurePart> BY_DEFAULT =
-      Arrays.stream(values()).filter(part -> !WITH_PEERS.contains(part)).toList();
+  private static final List<FigurePart> OF_SCALE =
+      List.of(PARTITIONS, DRIVER, SPILLING_10M, SPILLING_50M, SPILLING_200M);
+
+  /**
+   * Those that are measured without being asked for by name: all that need nothing but the checkout and registries, and
+   * are not about growth, which take long.
+   */
+  public static final List<FigurePart> BY_DEFAULT = Arrays.stream(values())
+      .filter(part -> !WITH_PEERS.contains(part) && !OF_SCALE.contains(part)).toList();
+
+  /** The parts that sort ever more rows in a tenth of their size, the fewest first. */
+  public static final List<FigurePart> SPILLING = List.of(SPILLING_10M, SPILLING_50M, SPILLING_200M);
 
   /** The parts whose workloads are one table. */
   public static final List<FigurePart> WORKLOADS = List.of(RDD, RDD_MORE, SQL, SQL_MORE, OVERHEAD);

@@ -46,7 +46,7 @@ final class MarkdownFigures {
   }
 
   private static String workload(Comparison each) {
-    return row("`" + each.label() + "`: " + what(each), String.format(Locale.ROOT, "%,d", sluice(each).rows()),
+    return row("`" + each.label() + "`: " + what(sluice(each)), String.format(Locale.ROOT, "%,d", sluice(each).rows()),
         seconds(stock(each)), seconds(sluice(each)), speedup(each, sluice(each)),
         part(each, sluice(each), BenchResult::shuffleWriteBytes), part(each, sluice(each), BenchResult::processCpuS),
         part(each, sluice(each), BenchResult::cpuS));
@@ -197,9 +197,13 @@ final class MarkdownFigures {
     return comparison.on(Engine.SLUICE.label()).orElseThrow();
   }
 
-  private static String what(Comparison comparison) {
-    String name = sluice(comparison).workload();
-    return Catalogue.isKnown(name) ? Catalogue.find(name).what() : "";
+  /** The workload's name, and what it does. */
+  static String named(BenchResult result) {
+    return "`" + result.workload() + "`: " + what(result);
+  }
+
+  private static String what(BenchResult result) {
+    return Catalogue.isKnown(result.workload()) ? Catalogue.find(result.workload()).what() : "";
   }
 
   private static String seconds(BenchResult result) {
@@ -220,7 +224,7 @@ final class MarkdownFigures {
         : String.format(Locale.ROOT, "%.2f", figure.applyAsDouble(result) / figure.applyAsDouble(stock(comparison)));
   }
 
-  private static String row(String... cells) {
+  static String row(String... cells) {
     return "| " + String.join(" | ", cells) + " |";
   }
 }

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * Rewrites the sections of a Markdown page that are made from results, each of the form
@@ -28,7 +29,8 @@ public final class PublishedFigures {
       Map.entry("modes", FigurePart.MODES), Map.entry("encryption", FigurePart.ENCRYPTION),
       Map.entry("demo", FigurePart.DEMO), Map.entry("goals-35", FigurePart.SPARK_35),
       Map.entry("tpch-35", FigurePart.TPCH_SPARK_35), Map.entry("peers", FigurePart.PEERS),
-      Map.entry("peers-tpch", FigurePart.PEERS_TPCH), Map.entry("comet-tpch", FigurePart.COMET_TPCH));
+      Map.entry("peers-tpch", FigurePart.PEERS_TPCH), Map.entry("comet-tpch", FigurePart.COMET_TPCH),
+      Map.entry("partitions", FigurePart.PARTITIONS), Map.entry("driver", FigurePart.DRIVER));
   private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.ofEntries(
       Map.entry("tpch", MarkdownFigures::queries), Map.entry("tpcds", MarkdownFigures::queries),
       Map.entry("cold", MarkdownFigures::cold), Map.entry("modes", MarkdownFigures::modes),
@@ -37,7 +39,8 @@ public final class PublishedFigures {
           + MarkdownFigures.setup(results)),
       Map.entry("goals-35", MarkdownFigures::goalsOnSpark35), Map.entry("tpch-35", MarkdownFigures::queries),
       Map.entry("peers", MarkdownFigures::peers), Map.entry("peers-tpch", MarkdownFigures::peersQueries),
-      Map.entry("comet-tpch", MarkdownFigures::peersQueries));
+      Map.entry("comet-tpch", MarkdownFigures::peersQueries),
+      Map.entry("partitions", PartitionFigures::render), Map.entry("driver", DriverFigures::markdown));
 
   private final Path folder;
 
@@ -72,12 +75,25 @@ public final class PublishedFigures {
         .flatMap(file -> ResultFile.read(file).stream()).toList();
   }
 
+  /** Of those parts that were measured, and which were not. */
+  private String spilling() {
+    String missing = FigurePart.SPILLING.stream().filter(part -> results(List.of(part)).isEmpty())
+        .map(FigurePart::label).collect(Collectors.joining(","));
+    List<BenchResult> results = results(FigurePart.SPILLING);
+    String unmeasured = missing.isEmpty() ? "" : "Not measured yet: `./sluice figures --only " + missing + "`.";
+    return results.isEmpty() ? unmeasured
+        : SpillFigures.render(results) + (missing.isEmpty() ? "" : "\n\n" + unmeasured);
+  }
+
   private String section(String name) {
     if (name.equals("workloads")) {
       return MarkdownFigures.workloads(results(FigurePart.WORKLOADS));
     }
     if (name.equals("goals")) {
       return MarkdownFigures.goals(results(FigurePart.REPORTED));
+    }
+    if (name.equals("spilling")) {
+      return spilling();
     }
     FigurePart part = ONE_PART.get(name);
     if (part == null) {

@@ -82,6 +82,20 @@ class WorkloadsTest {
     }
   }
 
+  @Test
+  void workloadsThatMeasureGrowthHaveTheExpectedSizeAndOrder() {
+    Sizing few = new Sizing(60, 3, 5);
+    for (Entry entry : Catalogue.groups().values().stream().flatMap(List::stream).toList()) {
+      Digest digest = Catalogue.create(entry.name()).verify(spark, few);
+      assertEquals(60, digest.rows(), entry.name());
+      assertTrue(digest.ordered(), entry.name());
+    }
+    Digest blocks = new ManyBlocks().verify(spark, few);
+    assertEquals(blocks, new ManyBlocks().verify(spark, new Sizing(60, 1, 1)));
+    assertEquals(1_000, ManyBlocks.side(1_000_000));
+    assertEquals(8, ManyBlocks.side(50));
+  }
+
   private static long distinct(LongFunction<?> key) {
     return LongStream.range(0, SIZING.rows()).mapToObj(key).distinct().count();
   }
