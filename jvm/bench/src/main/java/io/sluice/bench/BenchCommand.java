@@ -85,8 +85,9 @@ final class BenchCommand implements Callable<Integer> {
           + "sluice-rdma, sluice-cache, sluice-unseen (without spark.sluice.ui.enabled), stock-encrypted and "
           + "sluice-encrypted (with spark.io.encryption.enabled), stock-zstd and sluice-zstd (with "
           + "spark.io.compression.codec=zstd; Sluice with spark.sluice.codec.level=small too), no-network; of other "
-          + "projects, which then run on Spark " + Peer.SPARK + " unless you say --spark: comet, comet+sluice, celeborn, uniffle, rapids, gluten "
-          + "(see docs/peers.md). Default: stock,sluice.") private List<String> engines;
+          + "projects, which then run on Spark " + Peer.SPARK + " unless you say --spark: comet, comet+sluice, "
+          + "celeborn, uniffle, rapids, gluten (see docs/peers.md). Default: "
+          + "stock,sluice.") private List<String> engines;
 
   @Option(names = "--old-jar", paramLabel = "JAR",
       description = "Another build of Sluice, the jar of the engine sluice-old, so that two builds are compared run by "

@@ -47,8 +47,10 @@ final class FiguresCommand implements Callable<Integer> {
   /** Lists the parts below the options in the help text. */
   static void describeParts(CommandSpec spec) {
     spec.usageMessage().footerHeading("%nParts, with about how long they take on two quiet cores:%n");
+    // Picocli takes the lines for formats.
     spec.usageMessage().footer(Arrays.stream(FigurePart.values())
-        .map(part -> String.format(Locale.ROOT, "  %-20s %3d min  %s", part.label(), part.minutes(), part.what().replace("%", "%%")))
+        .map(part -> String.format(Locale.ROOT, "  %-20s %3d min  %s", part.label(), part.minutes(),
+            part.what().replace("%", "%%")))
         .toArray(String[]::new));
   }
 
