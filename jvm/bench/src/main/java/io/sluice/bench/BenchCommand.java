@@ -84,9 +84,11 @@ final class BenchCommand implements Callable<Integer> {
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
       description = "Engines, separated by commas: stock, sluice, sluice-old (see --old-jar), sluice-ucx, "
           + "sluice-rdma, sluice-cache, sluice-unseen (without spark.sluice.ui.enabled), stock-encrypted and "
-          + "sluice-encrypted (with spark.io.encryption.enabled), no-network; of other projects, which then run on "
-          + "Spark " + Peer.SPARK + " unless you say --spark: comet, comet+sluice, celeborn, uniffle, rapids, gluten "
-          + "(see docs/peers.md). Default: stock,sluice.") private List<String> engines;
+          + "sluice-encrypted (with spark.io.encryption.enabled), stock-zstd and sluice-zstd (with "
+          + "spark.io.compression.codec=zstd; Sluice with spark.sluice.codec.level=small too), no-network; of other "
+          + "projects, which then run on Spark " + Peer.SPARK + " unless you say --spark: comet, comet+sluice, "
+          + "celeborn, uniffle, rapids, gluten (see docs/peers.md). Default: "
+          + "stock,sluice.") private List<String> engines;
 
   @Option(names = "--old-jar", paramLabel = "JAR",
       description = "Another build of Sluice, the jar of the engine sluice-old, so that two builds are compared run by "
@@ -144,6 +146,10 @@ final class BenchCommand implements Callable<Integer> {
           + "Default: " + DEFAULT_MASTER + ".") private String master;
 
   @Mixin private ClusterOptions clusterOptions;
+
+  @Option(names = "--away", paramLabel = "HOST=SECONDS",
+      description = "One host of the cluster that is cut off in the middle of every counted run, when a tenth of the "
+          + "last stage's tasks have ended, and connected again after so long: w3=30s.") private String away;
 
   @Option(names = "--accounting",
       description = "Also prints, for every stage, how many nanoseconds a row the executors' task threads, encoding "
@@ -282,10 +288,29 @@ final class BenchCommand implements Callable<Integer> {
     List<Engine> chosen = PeerOptions.runnable(engines(), peers, spec.commandLine().getErr());
     peers.check(engines());
     Master parsed = Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB);
-    Hosts hosts = clusterOptions.hosts(master, settings);
+    Hosts hosts = withAway(clusterOptions.hosts(master, settings), chosen);
     PeerOptions.checkMaster(chosen, parsed, hosts != null);
     PeerOptions.shared(chosen, parsed, EXECUTOR_MIB).forEach(settings::putIfAbsent);
     return new Plan(sizings(), chosen, settings, parsed, hosts, oldJar(), peers, tableForm);
+  }
+
+  private Hosts withAway(Hosts hosts, List<Engine> chosen) {
+    if (away == null) {
+      return hosts;
+    }
+    if (hosts == null) {
+      throw new IllegalArgumentException("--away is for a host of --cluster");
+    }
+    if (check || rerunBelow || job.given()) {
+      throw new IllegalArgumentException("--away is for workloads that are measured once; leave out --check, "
+          + "--rerun-below and --potential with a program");
+    }
+    if (chosen.stream().anyMatch(engine -> engine.peer().isPresent())
+        || sizings().keySet().stream().anyMatch(name -> Catalogue.find(name).fresh())) {
+      throw new IllegalArgumentException("--away is for engines and workloads whose applications stay up: not for "
+          + "those of other projects, nor for cold-query");
+    }
+    return hosts.withAway(away);
   }
 
   /** The version to run on; says so if it is another one than usual. */
@@ -448,7 +473,7 @@ final class BenchCommand implements Callable<Integer> {
         continue;
       }
       try (Applications.Running running = applications.with(group.getKey()).startAll(chosen)) {
-        Experiment experiment = new Experiment(running.all(), warmUps, runs);
+        Experiment experiment = new Experiment(running.all(), warmUps, runs, applications.site().absence());
         for (String name : group.getValue()) {
           outcome.add(name, sizings.get(name), () -> experiment.run(name, sizings.get(name)));
         }

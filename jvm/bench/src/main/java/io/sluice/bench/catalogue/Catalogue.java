@@ -25,6 +25,7 @@ import io.sluice.bench.workload.NestedTuples;
 import io.sluice.bench.workload.PageRank;
 import io.sluice.bench.workload.Ranking;
 import io.sluice.bench.workload.Rebalance;
+import io.sluice.bench.workload.RemoteReads;
 import io.sluice.bench.workload.Repartition;
 import io.sluice.bench.workload.RoundRobin;
 import io.sluice.bench.workload.SelfJoin;
@@ -118,6 +119,8 @@ public final class Catalogue {
       table("sort-expression", "the table in order of an expression", () -> new SortByExpression()),
       warm("small", "jobs of ten rows, one after the other", () -> new SmallJobs(), 1_000L * SmallJobs.ROWS, 16),
       warm("wide", "500 columns to 2,000 partitions", () -> new WideRows(), 50_000, WideRows.COLUMNS * Long.BYTES),
+      new Entry("remote-read", "blocks of other executors, read and dropped", () -> new RemoteReads(),
+          262_144, GroupBy.VALUE_BYTES, Start.WARM, 0),
       new Entry("cold-query", "first query of a new application: group, sort", () -> new ColdQuery(),
           1_000_000, TABLE_ROW_BYTES, Start.FRESH, FLOOR));
 

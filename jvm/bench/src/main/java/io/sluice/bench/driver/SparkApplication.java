@@ -1,5 +1,6 @@
 package io.sluice.bench.driver;
 
+import io.sluice.bench.check.Digest;
 import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
@@ -113,8 +114,15 @@ final class SparkApplication {
     SparkSession session = workload.wantsSparksDefaults() ? plain : spark;
     workload.prepare(session, request.sizing());
     return request.action() == Request.Action.VERIFY
-        ? Reply.digest(workload.verify(session, request.sizing()))
+        ? Reply.digest(verify(workload, session, request.sizing()))
         : Reply.run(measure(request.workload(), workload, session, request.sizing()));
+  }
+
+  private Digest verify(Workload workload, SparkSession session, Sizing sizing) {
+    // Progress tells of this job's tasks alone.
+    drainListeners();
+    totals.reset();
+    return workload.verify(session, sizing);
   }
 
   private RunMetrics measure(String name, Workload workload, SparkSession session, Sizing sizing) {

@@ -172,8 +172,12 @@ final class MarkdownFigures {
 
   /** How and where {@code results} were measured. */
   static String setup(List<BenchResult> results) {
-    return "Spark " + distinct(results, BenchResult::spark) + ", "
-        + distinct(results, result -> "`" + result.environment().where() + "`") + ", medians of "
+    return setup(results, distinct(results, result -> "`" + result.environment().where() + "`"));
+  }
+
+  /** The same where {@code where} says in words on which master or hosts. */
+  static String setup(List<BenchResult> results, String where) {
+    return "Spark " + distinct(results, BenchResult::spark) + ", " + where + ", medians of "
         + distinct(results, result -> Integer.toString(result.runsS().size())) + " runs of every engine in turn, on "
         + distinct(results, result -> result.environment().machine()) + ",\n"
         + distinct(results, result -> result.environment().started().substring(0, "2026-01-01".length()))
@@ -206,15 +210,15 @@ final class MarkdownFigures {
     return Catalogue.isKnown(result.workload()) ? Catalogue.find(result.workload()).what() : "";
   }
 
-  private static String seconds(BenchResult result) {
+  static String seconds(BenchResult result) {
     return tenths(result.medianS());
   }
 
-  private static String tenths(double seconds) {
+  static String tenths(double seconds) {
     return String.format(Locale.ROOT, "%.1f s", seconds);
   }
 
-  private static String speedup(Comparison comparison, BenchResult result) {
+  static String speedup(Comparison comparison, BenchResult result) {
     return comparison.speedup(result).map(ratio -> String.format(Locale.ROOT, "**%.2f**", ratio)).orElse("");
   }
 
