@@ -116,7 +116,7 @@ fn rows(c: &mut Criterion) {
         let mut group = c.benchmark_group(table.name);
         group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
         group.throughput(Throughput::Elements(table.rows() as u64));
-        for partitions in [16, 200, 2000] {
+        for partitions in [16, 200, 2000, 10_000] {
             let targets: Vec<u32> =
                 (0..table.rows() as u64).map(|i| (xorshift(i) % u64::from(partitions)) as u32).collect();
             group.bench_function(BenchmarkId::new("encode", partitions), |b| {

@@ -8,6 +8,7 @@ import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.BenchTableText;
 import io.sluice.bench.report.BuildsText;
 import io.sluice.bench.report.Comparison;
+import io.sluice.bench.report.DriverFigures;
 import io.sluice.bench.report.Environment;
 import io.sluice.bench.report.JobPotential;
 import io.sluice.bench.report.PotentialText;
@@ -43,13 +44,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -76,16 +77,18 @@ final class BenchCommand implements Callable<Integer> {
   private static final int RERUN_WARM_UPS = 3;
 
   @Parameters(arity = "0..*", paramLabel = "WORKLOAD",
-      description = "What to run: names from the list below; all is every one but tpch and tpcds, which read tables of "
-          + "their own.",
+      description = "What to run: names from the list below; all is every one of it up to "
+          + "sort-strings-spilling; a group's name means those above it.",
       completionCandidates = WorkloadNames.class) private List<String> workloads = List.of();
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
       description = "Engines, separated by commas: stock, sluice, sluice-old (see --old-jar), sluice-ucx, "
           + "sluice-rdma, sluice-cache, sluice-unseen (without spark.sluice.ui.enabled), stock-encrypted and "
-          + "sluice-encrypted (with spark.io.encryption.enabled), no-network; of other projects, which then run on "
-          + "Spark " + Peer.SPARK + " unless you say --spark: comet, comet+sluice, celeborn, uniffle, rapids, gluten "
-          + "(see docs/peers.md). Default: stock,sluice.") private List<String> engines;
+          + "sluice-encrypted (with spark.io.encryption.enabled), stock-zstd and sluice-zstd (with "
+          + "spark.io.compression.codec=zstd; Sluice with spark.sluice.codec.level=small too), no-network; of other "
+          + "projects, which then run on Spark " + Peer.SPARK + " unless you say --spark: comet, comet+sluice, "
+          + "celeborn, uniffle, rapids, gluten (see docs/peers.md). Default: "
+          + "stock,sluice.") private List<String> engines;
 
   @Option(names = "--old-jar", paramLabel = "JAR",
       description = "Another build of Sluice, the jar of the engine sluice-old, so that two builds are compared run by "
@@ -144,6 +147,10 @@ final class BenchCommand implements Callable<Integer> {
 
   @Mixin private ClusterOptions clusterOptions;
 
+  @Option(names = "--away", paramLabel = "HOST=SECONDS",
+      description = "One host of the cluster that is cut off in the middle of every counted run, when a tenth of the "
+          + "last stage's tasks have ended, and connected again after so long: w3=30s.") private String away;
+
   @Option(names = "--accounting",
       description = "Also prints, for every stage, how many nanoseconds a row the executors' task threads, encoding "
           + "and decoding, the compiler, the collector and the kernel took, and for what tasks waited. The driver gets "
@@ -169,6 +176,10 @@ final class BenchCommand implements Callable<Integer> {
     spec.usageMessage().footerHeading("%nWorkloads, with the rows they have by default:%n");
     List<String> lines = new ArrayList<>();
     Catalogue.entries().forEach(entry -> lines.add(workloadLine(entry.name(), entry.defaultRows(), entry.what())));
+    new TreeMap<>(Catalogue.groups()).forEach((group, entries) -> {
+      entries.forEach(entry -> lines.add(workloadLine(entry.name(), entry.defaultRows(), entry.what())));
+      lines.add(String.format(Locale.ROOT, "  %-18s %11s  the %d above", group, "", entries.size()));
+    });
     for (Benchmark benchmark : Benchmark.values()) {
       lines.add(workloadLine(benchmark.label(), benchmark.rows(1), String.format(Locale.ROOT,
           "%s's %d queries, or one: %s-q5 (--scale)", benchmark.title(), benchmark.queries().size(),
@@ -193,6 +204,7 @@ final class BenchCommand implements Callable<Integer> {
 
     WorkloadNames() {
       super(Catalogue.entries().stream().map(Entry::name).toList());
+      addAll(Catalogue.groups().keySet());
       Arrays.stream(Benchmark.values()).forEach(benchmark -> add(benchmark.label()));
     }
   }
@@ -276,10 +288,29 @@ final class BenchCommand implements Callable<Integer> {
     List<Engine> chosen = PeerOptions.runnable(engines(), peers, spec.commandLine().getErr());
     peers.check(engines());
     Master parsed = Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB);
-    Hosts hosts = clusterOptions.hosts(master, settings);
+    Hosts hosts = withAway(clusterOptions.hosts(master, settings), chosen);
     PeerOptions.checkMaster(chosen, parsed, hosts != null);
     PeerOptions.shared(chosen, parsed, EXECUTOR_MIB).forEach(settings::putIfAbsent);
     return new Plan(sizings(), chosen, settings, parsed, hosts, oldJar(), peers, tableForm);
+  }
+
+  private Hosts withAway(Hosts hosts, List<Engine> chosen) {
+    if (away == null) {
+      return hosts;
+    }
+    if (hosts == null) {
+      throw new IllegalArgumentException("--away is for a host of --cluster");
+    }
+    if (check || rerunBelow || job.given()) {
+      throw new IllegalArgumentException("--away is for workloads that are measured once; leave out --check, "
+          + "--rerun-below and --potential with a program");
+    }
+    if (chosen.stream().anyMatch(engine -> engine.peer().isPresent())
+        || sizings().keySet().stream().anyMatch(name -> Catalogue.find(name).fresh())) {
+      throw new IllegalArgumentException("--away is for engines and workloads whose applications stay up: not for "
+          + "those of other projects, nor for cold-query");
+    }
+    return hosts.withAway(away);
   }
 
   /** The version to run on; says so if it is another one than usual. */
@@ -349,9 +380,10 @@ final class BenchCommand implements Callable<Integer> {
       plan.sizings.replaceAll((name, sizing) -> benchmark.equals(Benchmark.of(name).orElse(null))
           ? sizing.reading(tables) : sizing);
     }
-    checkSpace(plan, site.localDir() == null ? workplace.run("x").getParent() : site.localDir());
-    Applications applications = new Applications(home, workplace, site, plan.settings);
     boolean separate = separate(plan);
+    checkSpace(plan, check && !separate ? plan.engines.size() : 1,
+        site.localDir() == null ? workplace.run("x").getParent() : site.localDir());
+    Applications applications = new Applications(home, workplace, site, plan.settings);
     return check ? compare(plan.sizings, applications, plan.engines, separate)
         : measure(plan.sizings, applications, plan.engines, environment, separate);
   }
@@ -378,11 +410,15 @@ final class BenchCommand implements Callable<Integer> {
         * (plan.master.driverMemoryMib() + plan.master.executors().orElse(0) * withOffHeap);
   }
 
-  /** Every engine keeps the files of its last run of a workload until its next one begins. */
-  private static void checkSpace(Plan plan, Path localDir) {
+  /**
+   * An engine's shuffle files are removed when its run is over, before another engine's begins.
+   *
+   * @param atOnce how many engines run at the same time, as they do where results are only compared
+   */
+  private static void checkSpace(Plan plan, int atOnce, Path localDir) {
     plan.sizings.forEach((name, sizing) -> Space.check(
         String.format(Locale.ROOT, "files of shuffles of %s with %,d rows", name, sizing.rows()),
-        Catalogue.find(name).fileBytes(sizing.rows()) * plan.engines.size(), localDir));
+        Catalogue.find(name).fileBytes(sizing.rows()) * atOnce, localDir));
   }
 
   private void checkRounds() {
@@ -431,13 +467,13 @@ final class BenchCommand implements Callable<Integer> {
         outcome.add(name, sizings.get(name), () -> first.run(name, sizings.get(name)));
       }
     }
-    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(warm).entrySet()) {
+    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(some(sizings, warm)).entrySet()) {
       if (separate) {
         measureSeparately(sizings, group.getValue(), applications.with(group.getKey()), chosen, outcome);
         continue;
       }
       try (Applications.Running running = applications.with(group.getKey()).startAll(chosen)) {
-        Experiment experiment = new Experiment(running.all(), warmUps, runs);
+        Experiment experiment = new Experiment(running.all(), warmUps, runs, applications.site().absence());
         for (String name : group.getValue()) {
           outcome.add(name, sizings.get(name), () -> experiment.run(name, sizings.get(name)));
         }
@@ -482,7 +518,7 @@ final class BenchCommand implements Callable<Integer> {
   private static int compare(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen,
       boolean separate) {
     List<String> faults = new ArrayList<>();
-    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(sizings.keySet()).entrySet()) {
+    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(sizings).entrySet()) {
       if (separate) {
         new SeparateExperiment(chosen, applications.with(group.getKey()), 0, 0, faults::add)
             .digests(some(sizings, group.getValue()))
@@ -511,9 +547,9 @@ final class BenchCommand implements Callable<Integer> {
   }
 
   /** Workloads that share applications, by what these need to be set. */
-  private static Map<Map<String, String>, List<String>> bySettings(Collection<String> workloads) {
-    return workloads.stream().collect(
-        Collectors.groupingBy(name -> Catalogue.find(name).settings(), LinkedHashMap::new, Collectors.toList()));
+  private static Map<Map<String, String>, List<String>> bySettings(Map<String, Sizing> workloads) {
+    return workloads.keySet().stream().collect(Collectors.groupingBy(
+        name -> Catalogue.find(name).settings(workloads.get(name).rows()), LinkedHashMap::new, Collectors.toList()));
   }
 
   /** The results so far, written after every workload, so that an interrupted benchmark keeps them. */
@@ -530,7 +566,7 @@ final class BenchCommand implements Callable<Integer> {
 
     void add(String workload, Sizing sizing, Supplier<List<Measurement>> experiment) throws IOException {
       try {
-        Environment here = environment.with(Catalogue.find(workload).settings(), sizing.partitions());
+        Environment here = environment.with(Catalogue.find(workload).settings(sizing.rows()), sizing.partitions());
         List<BenchResult> first = results.stream().filter(result -> result.workload().equals(workload)).toList();
         List<BenchResult> one = BenchResult.of(workload, spark, sizing.rows(), experiment.get(), here, first);
         results.addAll(one);
@@ -566,6 +602,10 @@ final class BenchCommand implements Callable<Integer> {
     BenchmarkSummary.of(comparisons)
         .forEach(queries -> System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
     BuildsText.render(comparisons).ifPresent(text -> System.out.println("\n" + text));
+    String driver = DriverFigures.render(results);
+    if (!driver.isEmpty()) {
+      System.out.println("\n" + driver);
+    }
     if (accounting) {
       System.out.println("\n" + AccountingText.render(results));
     }

@@ -25,6 +25,10 @@ final class ClusterOptions {
   @Option(names = "--loss", paramLabel = "PERCENT",
       description = "Of the packets that a host of the cluster sends: 1%%. Default: none.") private String loss;
 
+  @Option(names = "--slow-host", paramLabel = "HOST=RATE",
+      description = "One host of the cluster whose link is slower than the others', each way: w3=10mbit. "
+          + "Default: none.") private String slowHost;
+
   /**
    * The hosts asked for; null if none are.
    *
@@ -34,8 +38,8 @@ final class ClusterOptions {
    */
   Hosts hosts(String master, Map<String, String> conf) {
     if (cluster == null) {
-      if (rate != null || delay != null || loss != null) {
-        throw new IllegalArgumentException("--rate, --delay and --loss are for the links of --cluster");
+      if (rate != null || delay != null || loss != null || slowHost != null) {
+        throw new IllegalArgumentException("--rate, --delay, --loss and --slow-host are for the links of --cluster");
       }
       return null;
     }
@@ -45,6 +49,7 @@ final class ClusterOptions {
     conf.keySet().stream().filter(OWN_KEYS::contains).findFirst().ifPresent(key -> {
       throw new IllegalArgumentException("--cluster N,CORES sets " + key + "; leave out --conf " + key);
     });
-    return Hosts.parse(cluster, rate, delay, loss);
+    Hosts hosts = Hosts.parse(cluster, rate, delay, loss);
+    return slowHost == null ? hosts : hosts.withSlow(slowHost);
   }
 }

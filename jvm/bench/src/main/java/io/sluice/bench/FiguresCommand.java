@@ -1,9 +1,11 @@
 package io.sluice.bench;
 
 import io.sluice.bench.page.ReportPage;
+import io.sluice.bench.protocol.Json;
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.FigurePart;
+import io.sluice.bench.report.PerftestResults;
 import io.sluice.bench.report.PublishedFigures;
 import io.sluice.bench.run.Workplace;
 import java.io.IOException;
@@ -29,10 +31,14 @@ import picocli.CommandLine.Spec;
 final class FiguresCommand implements Callable<Integer> {
 
   /** Pages with sections of figures, from the checkout's root. */
-  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "bench/results/README.md");
+  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "bench/results/README.md",
+      "bench/results/partitions.md", "bench/results/driver.md", "bench/results/spilling.md",
+      "bench/results/transport/networks.md", "bench/results/transport/reads.md");
 
   @Option(names = "--only", split = ",", paramLabel = "PART",
-      description = "Only these parts, see below. Those with names of other projects are measured only if you name "
+      description = "Only these parts, see below; networks is all of its parts. Those with names of other projects, "
+          + "those of growth (partitions, driver, spilling-…) and, because they need root, those of networks and "
+          + "denser-… are measured only if you name "
           + "them.") private List<String> only;
 
   @Option(names = "--rewrite",
@@ -43,8 +49,10 @@ final class FiguresCommand implements Callable<Integer> {
   /** Lists the parts below the options in the help text. */
   static void describeParts(CommandSpec spec) {
     spec.usageMessage().footerHeading("%nParts, with about how long they take on two quiet cores:%n");
+    // Picocli takes the lines for formats.
     spec.usageMessage().footer(Arrays.stream(FigurePart.values())
-        .map(part -> String.format(Locale.ROOT, "  %-10s %2d min  %s", part.label(), part.minutes(), part.what()))
+        .map(part -> String.format(Locale.ROOT, "  %-20s %3d min  %s", part.label(), part.minutes(),
+            part.what().replace("%", "%%")))
         .toArray(String[]::new));
   }
 
@@ -78,7 +86,8 @@ final class FiguresCommand implements Callable<Integer> {
       return List.of();
     }
     try {
-      return only == null ? FigurePart.BY_DEFAULT : only.stream().map(FigurePart::named).distinct().toList();
+      return only == null ? FigurePart.BY_DEFAULT : only.stream().flatMap(name -> FigurePart.named(name).stream())
+          .distinct().toList();
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -94,12 +103,26 @@ final class FiguresCommand implements Callable<Integer> {
     spec.commandLine().getErr().printf(Locale.ROOT, "figures: %s: ./sluice %s (about %d min on two quiet cores)%n",
         part.label(), String.join(" ", arguments), part.minutes());
     arguments.set(arguments.size() - 1, fresh.toString());
-    if (Main.commandLine().execute(arguments.toArray(String[]::new)) != 0 || !Files.exists(fresh)) {
+    boolean done = part.isPerftests() ? perftest(arguments, fresh)
+        : Main.commandLine().execute(arguments.toArray(String[]::new)) == 0;
+    if (!done || !Files.exists(fresh)) {
       return false;
     }
     Path published = root.resolve("bench/results").resolve(part.file());
     Files.createDirectories(published.getParent());
     Files.move(fresh, published, StandardCopyOption.REPLACE_EXISTING);
+    return true;
+  }
+
+  /** Runs {@code ./sluice perftest}, and adds to the results in {@code json} where they were measured. */
+  private boolean perftest(List<String> arguments, Path json) throws IOException {
+    try {
+      spec.commandLine().getOut().println(Workplace.current().sluice("perftest did not end well", arguments));
+    } catch (IllegalStateException e) {
+      spec.commandLine().getErr().println("error: " + e.getMessage());
+      return false;
+    }
+    Files.writeString(json, Json.pretty(PerftestResults.of(json, arguments)) + "\n");
     return true;
   }
 

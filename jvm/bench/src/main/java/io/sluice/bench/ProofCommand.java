@@ -6,7 +6,6 @@ import io.sluice.bench.report.PublishedFigures;
 import io.sluice.bench.run.Workplace;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -26,9 +25,9 @@ final class ProofCommand implements Callable<Integer> {
     Path root = Workplace.current().root();
     FiguresCommand.rewritePages(root, spec.commandLine().getErr());
     PublishedFigures figures = new PublishedFigures(root.resolve("bench/results"));
-    spec.commandLine().getOut().printf("%-30s %-10s  %-10s%n", "bench/results/", "measured", "commit");
+    spec.commandLine().getOut().printf("%-36s %-10s  %-10s%n", "bench/results/", "measured", "commit");
     for (FigurePart part : FigurePart.values()) {
-      spec.commandLine().getOut().println(FigureAge.of(part, figures.results(List.of(part)), root).line());
+      spec.commandLine().getOut().println(FigureAge.of(part, figures.environments(part), root).line());
     }
     return 0;
   }

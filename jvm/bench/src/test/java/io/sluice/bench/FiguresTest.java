@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.protocol.Json;
 import io.sluice.bench.report.FigurePart;
+import io.sluice.bench.report.PerftestResults;
 import io.sluice.bench.report.PublishedFigures;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -74,6 +76,35 @@ class FiguresTest {
   }
 
   @Test
+  void perftestsFiguresStandBesideBareUcxAndThoseOfJobsBesidePerftest() throws IOException {
+    String section = "<!-- figures: %s -->\nx\n<!-- end of figures -->";
+    assertTrue(new PublishedFigures(folder).rewritten(String.format(section, "reads"))
+        .contains("`./sluice figures --only perftest-jobs,reads,reads-tcp`"));
+    Path rows = folder.resolve("rows.json");
+    Files.writeString(rows, "[{\"gets\": 8, \"latency_us\": 12.34, \"library_latency_us\": 7.0, "
+        + "\"library_mb_per_s\": 2000.0, \"mb_per_s\": 1700.0, \"owner_cpu\": 0.25, \"ratio_vs_library\": 0.85, "
+        + "\"ratio_vs_wire\": 0.9, \"size\": 65536, \"transport\": \"tcp\", \"window\": null, "
+        + "\"wire_mb_per_s\": 1888.9}, {\"gets\": null, \"window\": 32, \"latency_us\": 1.0, \"mb_per_s\": 1000.0, "
+        + "\"owner_cpu\": 0, \"size\": 1048576, \"transport\": \"cma\", \"library_mb_per_s\": null}]");
+    for (FigurePart part : List.of(FigurePart.PERFTEST, FigurePart.PERFTEST_JOBS)) {
+      Path file = folder.resolve(part.file());
+      Files.createDirectories(file.getParent());
+      Files.writeString(file, Json.pretty(PerftestResults.of(rows, part.command())));
+    }
+    PublishedFigures figures = new PublishedFigures(folder);
+    String table = figures.rewritten(String.format(section, "perftest"));
+    assertTrue(table.contains(
+        "\n| tcp | 64 KiB | 8 | 1,700 | 2,000 | **0.85** | 0.90 | not met | 12.3 us (7.0) | 0.90 | 0.25 |\n"), table);
+    assertTrue(table.contains("\n| cma | 1 MiB | window of 32 | 1,000 |  |  |  |  | 1.0 us |  | 0.00 |\n"), table);
+    assertTrue(table.contains("`./sluice perftest --self --transports cma,shm,tcp --sizes 8k,64k,1m,16m --gets 1,8`"),
+        table);
+    assertEquals(1, figures.environments(FigurePart.PERFTEST).size());
+    Files.writeString(folder.resolve(FigurePart.PERFTEST.file()), "{}");
+    assertTrue(assertThrows(IllegalArgumentException.class,
+        () -> figures.rewritten(String.format(section, "perftest"))).getMessage().contains("perftest.json: not the"));
+  }
+
+  @Test
   void sectionsThatCannotBeMadeAreRefused() {
     PublishedFigures figures = new PublishedFigures(folder);
     assertTrue(assertThrows(IllegalArgumentException.class,
@@ -86,12 +117,18 @@ class FiguresTest {
   /** Checks the command of every part, because a wrong one would otherwise fail only after an hour of measuring. */
   @ParameterizedTest
   @EnumSource
-  void everyPartsCommandIsOneOfOurs(FigurePart part) {
+  void everyPartsCommandIsOneOfOurs(FigurePart part) throws IOException {
+    assertEquals(List.of(part), FigurePart.named(part.label()));
+    if (part.isPerftests()) {
+      String program = Files.readString(ROOT.resolve("native/crates/perftest/src/main.rs"));
+      part.command().stream().filter(argument -> argument.startsWith("--") && !argument.equals("--self"))
+          .forEach(option -> assertTrue(program.contains(" " + option.substring(2) + ": "), option));
+      return;
+    }
     CommandLine.ParseResult parsed = Main.commandLine().parseArgs(part.command().toArray(String[]::new));
     assertEquals(part.command().get(0), parsed.subcommand().commandSpec().name());
     parsed.subcommand().matchedPositionals().stream().flatMap(workloads -> workloads.stringValues().stream()).distinct()
         .forEach(workload -> assertFalse(Catalogue.named(workload).isEmpty(), workload));
-    assertEquals(part, FigurePart.named(part.label()));
   }
 
   @Test

@@ -50,6 +50,14 @@ class MainTest {
     "bench sort --potential --sql pom.xml | give one of --class, --sql and names of workloads",
     "bench --potential --sql no.sql     | there is no file no.sql",
     "bench --potential --class a.Job --jar no.jar | there is no file no.jar",
+    "bench sort --slow-host w1=1mbit    | are for the links of --cluster",
+    "bench sort --cluster 3 --slow-host w1 | --slow-host takes a host and a value, as w3=10mbit",
+    "bench sort --cluster 3 --slow-host w4=1mbit | --slow-host w4=1mbit: the cluster's workers are w1 to w3",
+    "bench sort --away w1=30s           | --away is for a host of --cluster",
+    "bench sort --cluster 3 --away driver=30s | --away driver=30s: the cluster's workers are w1 to w3",
+    "bench sort --cluster 3 --away w1=30ms | --away takes a host and whole seconds, as w3=30s",
+    "bench sort --cluster 3 --away w1=30s --check | --away is for workloads that are measured once",
+    "bench cold-query --cluster 3 --away w1=30s | --away is for engines and workloads whose applications stay up",
     "bench sort --jar pom.xml           | --jar and --arg are for --class",
     "soak --profile fast                 | unknown profile 'fast'; known are cache-only, default, encrypted",
     "soak --lasting --each               | --lasting and --each exclude each other",
@@ -71,6 +79,7 @@ class MainTest {
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
     for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
       "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "tpcds-q5",
+      "repartition-to-10000", "partitions", "driver", "spill-wide-rdd", "spilling",
       "--cluster=N[,CORES]",
       "1%. Default: none."}) {
       assertTrue(output.toString().contains(name), name);

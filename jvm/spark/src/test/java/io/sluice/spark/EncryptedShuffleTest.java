@@ -227,6 +227,7 @@ class EncryptedShuffleTest {
     assertEquals(encrypted, LEAKING.isEmpty());
   }
 
+  @InAll
   @Test
   void rowsThatGoToFilesOfTheirOwn() {
     start(encryptedAnd("spark.sluice.memory.limit", "16m"));

@@ -27,7 +27,6 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -126,13 +125,7 @@ class ColumnarExchangeTest {
     List<Query> all = new ArrayList<>(queries);
     all.addAll(more);
     expected = Query.onStock(all);
-    application = SparkApplication.on(Engine.UNDER_TEST).setAll(Map.of(SETTING, "true")).start();
-  }
-
-  /** A test that has set it has also removed it, and its default is another one. */
-  @BeforeEach
-  void turnOn() {
-    session().conf().set(SETTING, "true");
+    application = SparkApplication.on(Engine.UNDER_TEST).start();
   }
 
   @AfterAll

@@ -20,7 +20,7 @@ final class CometQuery {
       "c_struct", "c_deep");
   /** Of the table. */
   static final long ROWS = 30_000;
-  private static final int KINDS = 10;
+  private static final int KINDS = 11;
 
   private final int number;
   private final String text;
@@ -73,6 +73,8 @@ final class CometQuery {
       case 7 -> "SELECT s, a, few FROM (SELECT named_struct('k', " + keys.get(0) + ", 'n', name) AS s, "
           + "array(c_int, few) AS a, few, id FROM facts) DISTRIBUTE BY few";
       case 8 -> "SELECT " + all + " FROM facts ORDER BY few, id LIMIT " + (1 + random.nextInt(500));
+      case 9 -> "SELECT sum(c_decimal_in_long) AS s, avg(c_decimal_in_bytes) AS a, max(" + keys.get(0) + ") AS m, "
+          + "count(*) AS n FROM facts WHERE few < " + random.nextInt(40);
       default -> "SELECT few, count(DISTINCT name) AS n, count(DISTINCT " + keys.get(0)
           + ") AS k, sum(c_decimal_in_long) AS d FROM facts WHERE id IN (SELECT c_int FROM facts WHERE few < 30) "
           + "GROUP BY few";

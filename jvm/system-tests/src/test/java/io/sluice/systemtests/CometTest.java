@@ -108,6 +108,11 @@ class CometTest {
     return application(Engine.UNDER_TEST, "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin");
   }
 
+  private static SparkApplication onCometsOwnShuffle() {
+    return SparkApplication.on(Engine.STOCK).setAll(SETTINGS).set("spark.plugins", "org.apache.spark.CometPlugin")
+        .manager(SHUFFLE_MANAGER).start();
+  }
+
   private static boolean hasCometsExchange(String plan) {
     return plan.contains("CometExchange") || plan.contains("CometColumnarExchange");
   }
@@ -349,6 +354,46 @@ class CometTest {
     }
   }
 
+  /**
+   * Comet's aggregates without keys want each map task's row as a batch of its own. As many map tasks as here would fit
+   * one.
+   */
+  @ParameterizedTest
+  @MethodSource("readers")
+  void aggregatesWithoutKeysGetTheRowOfEachMapTaskAlone(Map<String, String> settings) {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    List<String> queries = List.of(
+        "SELECT sum(price) AS s, avg(price) AS a, count(*) AS n FROM facts",
+        "SELECT sum(price) AS s, min(k) AS m FROM facts WHERE id < 0",
+        "SELECT count(DISTINCT k) AS k, sum(price) AS s FROM facts");
+    Path folder = SparkApplication.workDir().resolve("comet-totals");
+    try {
+      List<Fingerprint> expected = new ArrayList<>();
+      try (Neighbour comet = cometWithExchanges(); SparkApplication own = onCometsOwnShuffle()) {
+        Tables.events(own.session(), 20_000, 7).selectExpr("*", "CAST(id AS DECIMAL(12, 2)) AS price").write()
+            .mode("overwrite").parquet(folder.toString());
+        own.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        queries.forEach(query -> expected.add(Fingerprint.of(own.session().sql(query))));
+      }
+      try (Neighbour comet = cometWithExchanges();
+          SparkApplication application =
+              carried().set("spark.sql.files.openCostInBytes", "128m").setAll(settings).start()) {
+        application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        for (int i = 0; i < queries.size(); i++) {
+          Dataset<Row> rows = application.session().sql(queries.get(i));
+          assertEquals(expected.get(i), Fingerprint.of(rows), queries.get(i));
+          String plan = Plans.shape(rows).toString();
+          assertTrue(hasCometsExchange(plan), plan);
+          assertEquals(2, plan.split("CometHashAggregate", -1).length - 1, plan);
+        }
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        NativeMemory.assertAllReturned();
+      }
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
   static List<Map<String, String>> readers() {
     return List.of(Map.of(), Map.of("spark.io.encryption.enabled", "true"));
   }
@@ -367,8 +412,7 @@ class CometTest {
     Path folder = SparkApplication.workDir().resolve("comet-queries");
     try {
       List<Fingerprint> comets = new ArrayList<>();
-      try (Neighbour comet = cometWithExchanges(); SparkApplication own = SparkApplication.on(Engine.STOCK)
-          .setAll(SETTINGS).set("spark.plugins", "org.apache.spark.CometPlugin").manager(SHUFFLE_MANAGER).start()) {
+      try (Neighbour comet = cometWithExchanges(); SparkApplication own = onCometsOwnShuffle()) {
         CometQuery.write(own.session(), folder.toString());
         own.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
         queries.forEach(query -> comets.add(results(query, own, new int[1])));

@@ -75,7 +75,7 @@ class SqlResultsTest {
       queries.add(Query.moving(partitions + " partitions", SqlResultsTest::events,
           rows -> rows.repartition(partitions, col("k"), col("id"))));
     }
-    int[] many = Boolean.getBoolean("systemtests.inAll") ? new int[] {20_000, 100_000} : new int[] {5_000};
+    int[] many = Boolean.getBoolean("systemtests.inAll") ? new int[] {20_000, 100_000} : new int[] {3_000};
     for (int partitions : many) {
       queries.add(Query
           .moving(partitions + " partitions, coalesced", spark -> events(spark).where("id < 30000"),

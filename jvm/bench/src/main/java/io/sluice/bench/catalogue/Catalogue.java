@@ -19,10 +19,13 @@ import io.sluice.bench.workload.GlobalSort;
 import io.sluice.bench.workload.GroupBy;
 import io.sluice.bench.workload.GroupObjects;
 import io.sluice.bench.workload.HiBenchTeraSort;
+import io.sluice.bench.workload.ManyBlocks;
+import io.sluice.bench.workload.ManyShuffles;
 import io.sluice.bench.workload.NestedTuples;
 import io.sluice.bench.workload.PageRank;
 import io.sluice.bench.workload.Ranking;
 import io.sluice.bench.workload.Rebalance;
+import io.sluice.bench.workload.RemoteReads;
 import io.sluice.bench.workload.Repartition;
 import io.sluice.bench.workload.RoundRobin;
 import io.sluice.bench.workload.SelfJoin;
@@ -30,6 +33,7 @@ import io.sluice.bench.workload.SkewJoin;
 import io.sluice.bench.workload.SmallJobs;
 import io.sluice.bench.workload.SortByExpression;
 import io.sluice.bench.workload.SortByFive;
+import io.sluice.bench.workload.SortLongs;
 import io.sluice.bench.workload.SortPairs;
 import io.sluice.bench.workload.SortRdd;
 import io.sluice.bench.workload.SortStrings;
@@ -42,7 +46,9 @@ import io.sluice.bench.workload.WordCount;
 import io.sluice.bench.workload.WordCountText;
 import io.sluice.bench.workload.Workload;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -113,6 +119,8 @@ public final class Catalogue {
       table("sort-expression", "the table in order of an expression", () -> new SortByExpression()),
       warm("small", "jobs of ten rows, one after the other", () -> new SmallJobs(), 1_000L * SmallJobs.ROWS, 16),
       warm("wide", "500 columns to 2,000 partitions", () -> new WideRows(), 50_000, WideRows.COLUMNS * Long.BYTES),
+      new Entry("remote-read", "blocks of other executors, read and dropped", () -> new RemoteReads(),
+          262_144, GroupBy.VALUE_BYTES, Start.WARM, 0),
       new Entry("cold-query", "first query of a new application: group, sort", () -> new ColdQuery(),
           1_000_000, TABLE_ROW_BYTES, Start.FRESH, FLOOR));
 
@@ -123,11 +131,42 @@ public final class Catalogue {
   private static final Map<String, String> LITTLE_MEMORY =
       Map.of("spark.memory.fraction", "0.0126", "spark.sluice.memory.limit", "64m");
 
+  /** Executors of the default master, and what of their heap Spark divides by {@code spark.memory.fraction}. */
+  private static final int EXECUTORS = 2;
+  private static final long DIVIDED_MIB = 4096 - 300;
+  /** Sluice's shuffles need as much, and the greatest part that is not unusual. */
+  private static final long LEAST_MIB = 16;
+  private static final double MOST = 0.6;
+  private static final long MIB = 1024 * 1024;
+  private static final int SPILLING_PARTITIONS = 8;
+
   /** Workloads with a quarter of the memory that they need, or less. */
   private static final List<Entry> SPILLING = List.of(
       spilling("sort", 8), spilling("join", 8), spilling("aggregate", 8), spilling("terasort", 8),
       spilling("sort-rdd", 4), spilling("groupby", 2), spilling("hibench-terasort", 4), spilling("aggregate-sets", 4),
       spilling("cogroup-join", 4), spilling("window", 8), spilling("sort-strings", 8));
+
+  /** Numbers of partitions between which the cost of a row is compared. */
+  private static final int[] PARTITIONS = {10, 200, 2_000, 10_000};
+
+  /**
+   * Workloads that measure how costs grow, by the name of their group. They take long, so that only their own names and
+   * their groups' mean them.
+   */
+  private static final Map<String, List<Entry>> GROUPS = Map.of(
+      "partitions", toPartitions("repartition", "terasort"),
+      "driver", List.of(
+          warm("many-blocks", "a shuffle of as many blocks as rows, for the driver", () -> new ManyBlocks(),
+              1_000_000, Long.BYTES),
+          warm("many-shuffles", "as many shuffles as rows, for the driver", () -> new ManyShuffles(),
+              10_000, 2 * Long.BYTES)),
+      "spilling", List.of(
+          inATenth("spill-narrow", "two columns of the table, sorted in a tenth of their size",
+              () -> new GlobalSort("id", "k"), 3 * Long.BYTES),
+          inATenth("spill-wide", "the table, likewise", () -> new GlobalSort(), TABLE_ROW_BYTES),
+          inATenth("spill-narrow-rdd", "pairs of longs of an RDD, likewise", () -> new SortLongs(), 2 * Long.BYTES),
+          inATenth("spill-wide-rdd", "TeraSort records of an RDD, likewise", () -> new TeraSort(),
+              TeraRecord.RECORD_BYTES)));
 
   private static final List<Entry> ENTRIES = Stream.of(GENERATING, SPILLING).flatMap(List::stream).toList();
 
@@ -145,10 +184,34 @@ public final class Catalogue {
     return new Entry(name, what, make, rows, rowBytes, Start.WARM, FLOOR);
   }
 
+  private static Entry inATenth(String name, String what, Supplier<Workload> make, int rowBytes) {
+    return warm(name, what, make, TABLE_ROWS, rowBytes).with(SPILLING_PARTITIONS, rows -> tenth(rows, rowBytes));
+  }
+
+  /**
+   * A tenth of the size of {@code rows}, divided among the executors: for Spark's operators, and as much outside the
+   * heap for Sluice's shuffles.
+   */
+  private static Map<String, String> tenth(long rows, int rowBytes) {
+    long mib = Math.max(LEAST_MIB, rows * rowBytes / 10 / EXECUTORS / MIB);
+    return Map.of("spark.memory.fraction",
+        String.format(Locale.ROOT, "%.4f", Math.min(MOST, (double) mib / DIVIDED_MIB)),
+        "spark.sluice.memory.limit", mib + "m");
+  }
+
   private static Entry spilling(String name, int partitions) {
-    Entry entry = GENERATING.stream().filter(known -> known.name().equals(name)).findFirst().orElseThrow();
-    return entry.variant(name + "-spilling", "the same, " + partitions + " partitions, 48 MiB for operators",
+    return generating(name).variant(name + "-spilling", "the same, " + partitions + " partitions, 48 MiB for operators",
         partitions, LITTLE_MEMORY);
+  }
+
+  private static List<Entry> toPartitions(String... names) {
+    return Arrays.stream(names).flatMap(name -> Arrays.stream(PARTITIONS).mapToObj(partitions -> generating(name)
+        .variant(name + "-to-" + partitions, "the same, " + partitions + " partitions", partitions, Map.of())))
+        .toList();
+  }
+
+  private static Entry generating(String name) {
+    return GENERATING.stream().filter(known -> known.name().equals(name)).findFirst().orElseThrow();
   }
 
   private static List<Entry> queries(Benchmark benchmark) {
@@ -174,15 +237,26 @@ public final class Catalogue {
     return Integer.parseInt(query.substring(1));
   }
 
-  /** All entries but the queries of benchmarks, in the order in which they are listed to users. */
+  /**
+   * All entries but the queries of benchmarks and those of {@link #groups}, in the order in which they are listed to
+   * users.
+   */
   public static List<Entry> entries() {
     return ENTRIES;
+  }
+
+  /** Workloads that measure how costs grow, by the name of their group, which means all of them. */
+  public static Map<String, List<Entry>> groups() {
+    return GROUPS;
   }
 
   /** What the user's {@code name} means: one entry, or those of a group. */
   public static List<Entry> named(String name) {
     if (name.equals(ALL)) {
       return ENTRIES;
+    }
+    if (GROUPS.containsKey(name)) {
+      return GROUPS.get(name);
     }
     return Arrays.stream(Benchmark.values()).filter(benchmark -> benchmark.label().equals(name)).findFirst()
         .map(QUERIES::get).orElseGet(() -> List.of(find(name)));
@@ -194,7 +268,8 @@ public final class Catalogue {
   }
 
   private static Stream<Entry> all() {
-    return Stream.concat(ENTRIES.stream(), QUERIES.values().stream().flatMap(List::stream));
+    return Stream.of(List.of(ENTRIES), GROUPS.values(), QUERIES.values()).flatMap(Collection::stream)
+        .flatMap(List::stream);
   }
 
   /**
@@ -206,6 +281,7 @@ public final class Catalogue {
     return all().filter(entry -> entry.name().equals(name)).findFirst()
         .orElseThrow(() -> new IllegalArgumentException("unknown workload '" + name + "'; known are "
             + ENTRIES.stream().map(Entry::name).collect(Collectors.joining(", "))
+            + GROUPS.keySet().stream().sorted().map(group -> ", " + group).collect(Collectors.joining())
             + ", tpch, tpch-q1 to tpch-q22, tpcds, tpcds-q1 to tpcds-q99"));
   }
 

@@ -4,6 +4,7 @@ import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.workload.Workload;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongFunction;
 import java.util.function.Supplier;
 
 /**
@@ -18,20 +19,31 @@ import java.util.function.Supplier;
  * @param start in what state the application is when a run begins
  * @param floor how many times as fast as stock Sluice has to be at least; 0 where no shuffle is measured
  * @param partitions shuffle partitions unless the user gives another number; 0 for what the workload prescribes
- * @param settings Spark settings that its applications need; those of the user win
+ * @param settingsOf Spark settings that its applications need with so many rows; those of the user win
  */
 public record Entry(String name, String what, Supplier<Workload> make, long defaultRows, int rowBytes, Start start,
-    double floor, int partitions, Map<String, String> settings) {
+    double floor, int partitions, LongFunction<Map<String, String>> settingsOf) {
 
   private static final double COMPRESSED = 0.6;
 
   Entry(String name, String what, Supplier<Workload> make, long defaultRows, int rowBytes, Start start, double floor) {
-    this(name, what, make, defaultRows, rowBytes, start, floor, 0, Map.of());
+    this(name, what, make, defaultRows, rowBytes, start, floor, 0, rows -> Map.of());
   }
 
   /** The same work under another name, with other partitions and settings. */
   Entry variant(String variant, String difference, int otherPartitions, Map<String, String> otherSettings) {
-    return new Entry(variant, difference, make, defaultRows, rowBytes, start, floor, otherPartitions, otherSettings);
+    return new Entry(variant, difference, make, defaultRows, rowBytes, start, floor, otherPartitions,
+        rows -> otherSettings);
+  }
+
+  /** The same with settings that depend on the rows. */
+  Entry with(int otherPartitions, LongFunction<Map<String, String>> others) {
+    return new Entry(name, what, make, defaultRows, rowBytes, start, floor, otherPartitions, others);
+  }
+
+  /** Spark settings that its applications need with {@code rows}; those of the user win. */
+  public Map<String, String> settings(long rows) {
+    return settingsOf.apply(rows);
   }
 
   /**
@@ -39,7 +51,7 @@ public record Entry(String name, String what, Supplier<Workload> make, long defa
    * more than half, and spills it once more where memory is little.
    */
   public long fileBytes(long rows) {
-    return floor == 0 ? 0 : Math.round(rows * rowBytes * COMPRESSED * (settings.isEmpty() ? 1 : 2));
+    return floor == 0 ? 0 : Math.round(rows * rowBytes * COMPRESSED * (settings(rows).isEmpty() ? 1 : 2));
   }
 
   /** The state of an application when a run begins. */

@@ -1,5 +1,6 @@
 package io.sluice.bench.driver;
 
+import io.sluice.bench.check.Digest;
 import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
@@ -7,8 +8,10 @@ import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.tables.ParquetTables;
 import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.workload.HeldWorkload;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
+import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -111,12 +114,20 @@ final class SparkApplication {
     SparkSession session = workload.wantsSparksDefaults() ? plain : spark;
     workload.prepare(session, request.sizing());
     return request.action() == Request.Action.VERIFY
-        ? Reply.digest(workload.verify(session, request.sizing()))
+        ? Reply.digest(verify(workload, session, request.sizing()))
         : Reply.run(measure(request.workload(), workload, session, request.sizing()));
+  }
+
+  private Digest verify(Workload workload, SparkSession session, Sizing sizing) {
+    // Progress tells of this job's tasks alone.
+    drainListeners();
+    totals.reset();
+    return workload.verify(session, sizing);
   }
 
   private RunMetrics measure(String name, Workload workload, SparkSession session, Sizing sizing) {
     drainListeners();
+    DriverMeter driver = workload instanceof HeldWorkload ? DriverMeter.start() : null;
     totals.reset();
     if (accounting != null) {
       accounting.reset();
@@ -129,21 +140,35 @@ final class SparkApplication {
     spark.sparkContext().setLocalProperty(JOB_GROUP, "sluice-bench/" + name + "/" + ++runs);
     double wallS;
     ProcessCosts costs;
+    Object held = null;
     try (ProcessMeter meter = ProcessMeter.start(PROC, processes, servers)) {
       long start = System.nanoTime();
-      workload.run(session, sizing);
+      if (workload instanceof HeldWorkload keeping) {
+        held = keeping.runHeld(session, sizing);
+      } else {
+        workload.run(session, sizing);
+      }
       wallS = (System.nanoTime() - start) / 1e9;
       spark.sparkContext().setLocalProperty(JOB_GROUP, null);
       processCpuS = executorCpu.seconds() - processCpuS;
       costs = meter.costs();
+    }
+    if (driver != null) {
+      driver.ended();
     }
     drainListeners();
     if (accounting != null) {
       // For the events that a listener posted when it heard of the others.
       drainListeners();
     }
-    return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,
+    RunMetrics run = totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,
         accounting == null ? null : accounting.costs(), costs);
+    if (driver == null) {
+      return run;
+    }
+    RunMetrics whole = run.with(driver.costs());
+    Reference.reachabilityFence(held);
+    return whole;
   }
 
   /**

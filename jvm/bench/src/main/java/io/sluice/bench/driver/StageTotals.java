@@ -15,6 +15,7 @@ final class StageTotals {
   private long gcMillis;
   private long writeBytes;
   private long readBytes;
+  private long peakMemoryBytes;
 
   /** Totals of the stage that Spark calls {@code name}. */
   StageTotals(String name) {
@@ -30,6 +31,7 @@ final class StageTotals {
     gcMillis += task.jvmGCTime();
     writeBytes += task.shuffleWriteMetrics().bytesWritten();
     readBytes += task.shuffleReadMetrics().totalBytesRead();
+    peakMemoryBytes = Math.max(peakMemoryBytes, task.peakExecutionMemory());
   }
 
   /** Whether a task has ended; stages whose output is there already have none. */
@@ -39,6 +41,6 @@ final class StageTotals {
 
   StageMetrics metrics() {
     return new StageMetrics(name, tasks, runMillis / 1e3, cpuNanos / 1e9, writeNanos / 1e9, fetchWaitMillis / 1e3,
-        gcMillis / 1e3, writeBytes, readBytes);
+        gcMillis / 1e3, writeBytes, readBytes, peakMemoryBytes);
   }
 }

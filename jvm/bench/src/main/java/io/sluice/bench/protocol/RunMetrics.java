@@ -19,10 +19,25 @@ import java.util.List;
  * @param stages the stages that ran tasks, in the order in which Spark planned them
  * @param costs the executors' CPU by stage and kind of thread, if that was asked for; else null
  * @param processes what driver, executors and servers took together
+ * @param driver what the run's shuffles cost the driver, of a workload that is there for that; else null
  */
 public record RunMetrics(double wallS, long shuffleWriteBytes, long shuffleReadBytes, long shuffleRecords,
     long spilledBytes, double cpuS, double gcS, long failedTasks, double processCpuS, long sluiceFallbacks,
-    List<StageMetrics> stages, List<StageCosts> costs, ProcessCosts processes) {
+    List<StageMetrics> stages, List<StageCosts> costs, ProcessCosts processes, DriverCosts driver) {
+
+  /** One of a workload that is not there for what the driver keeps. */
+  public RunMetrics(double wallS, long shuffleWriteBytes, long shuffleReadBytes, long shuffleRecords,
+      long spilledBytes, double cpuS, double gcS, long failedTasks, double processCpuS, long sluiceFallbacks,
+      List<StageMetrics> stages, List<StageCosts> costs, ProcessCosts processes) {
+    this(wallS, shuffleWriteBytes, shuffleReadBytes, shuffleRecords, spilledBytes, cpuS, gcS, failedTasks, processCpuS,
+        sluiceFallbacks, stages, costs, processes, null);
+  }
+
+  /** The same with what the driver keeps. */
+  public RunMetrics with(DriverCosts costsOfDriver) {
+    return new RunMetrics(wallS, shuffleWriteBytes, shuffleReadBytes, shuffleRecords, spilledBytes, cpuS, gcS,
+        failedTasks, processCpuS, sluiceFallbacks, stages, costs, processes, costsOfDriver);
+  }
 
   /** Seconds that tasks ran on executors, added over stages, like the next two. */
   public double executorRunS() {

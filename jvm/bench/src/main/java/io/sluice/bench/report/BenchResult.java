@@ -1,6 +1,7 @@
 package io.sluice.bench.report;
 
 import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.protocol.DriverCosts;
 import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.protocol.StageCosts;
@@ -38,6 +39,8 @@ import java.util.stream.IntStream;
  *     the first measurement, which this one replaces; else null
  * @param processes what driver, executors and servers took together, each figure a median; null in results of before it
  *     was recorded
+ * @param driver what the shuffles of a run cost the driver, each figure a median; of workloads that are there for that,
+ *     else null
  * @param startS seconds until an application was up, for workloads of which every run has a new one; else null
  */
 public record BenchResult(String workload, String engine, String spark, long rows, List<Double> runsS, double medianS,
@@ -45,7 +48,7 @@ public record BenchResult(String workload, String engine, String spark, long row
     long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
     boolean ordered, double executorRunS, double shuffleWriteS, double fetchWaitS, List<StageMetrics> stages,
     Double ratioVsOld, Double startS, List<StageCosts> costs, Double firstRatio, ProcessCosts processes,
-    Environment environment) {
+    DriverCosts driver, Environment environment) {
 
   private static final int MOST_STAGES = 100;
 
@@ -85,7 +88,8 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median(one, RunMetrics::fetchWaitS)), stages(one.runs()),
         old.map(seconds -> rounded(seconds / medianS)).orElse(null),
         one.startsS().isEmpty() ? null : rounded(Statistics.of(one.startsS(), Double::doubleValue).median()),
-        costs(one.runs()), first.map(BenchResult::ratioVsStock).orElse(null), processes(one.runs()), environment);
+        costs(one.runs()), first.map(BenchResult::ratioVsStock).orElse(null), processes(one.runs()),
+        driver(one.runs()), environment);
   }
 
   /** How many times as fast as stock Sluice has to be in this workload; 0 where that is not asked. */
@@ -126,7 +130,8 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median.applyAsDouble(StageMetrics::writeS)), rounded(median.applyAsDouble(StageMetrics::fetchWaitS)),
         rounded(median.applyAsDouble(StageMetrics::gcS)),
         Math.round(median.applyAsDouble(StageMetrics::shuffleWriteBytes)),
-        Math.round(median.applyAsDouble(StageMetrics::shuffleReadBytes)));
+        Math.round(median.applyAsDouble(StageMetrics::shuffleReadBytes)),
+        Math.round(median.applyAsDouble(StageMetrics::peakTaskMemoryBytes)));
   }
 
   private static ProcessCosts processes(List<RunMetrics> runs) {
@@ -141,6 +146,17 @@ public record BenchResult(String workload, String engine, String spark, long row
         Math.round(median.applyAsDouble(ProcessCosts::peakRssBytes)),
         Math.round(median.applyAsDouble(ProcessCosts::writtenBytes)),
         loopback ? Math.round(median.applyAsDouble(ProcessCosts::loopbackBytes)) : null);
+  }
+
+  private static DriverCosts driver(List<RunMetrics> runs) {
+    List<DriverCosts> all = runs.stream().map(RunMetrics::driver).filter(Objects::nonNull).toList();
+    if (all.isEmpty()) {
+      return null;
+    }
+    ToDoubleFunction<ToDoubleFunction<DriverCosts>> median = figure -> Statistics.of(all, figure).median();
+    return new DriverCosts((int) Math.round(median.applyAsDouble(DriverCosts::shuffles)),
+        Math.round(median.applyAsDouble(DriverCosts::statusBytes)),
+        Math.round(median.applyAsDouble(DriverCosts::heapBytes)), rounded(median.applyAsDouble(DriverCosts::cpuS)));
   }
 
   /** Means of the stages at the same place of every run. */

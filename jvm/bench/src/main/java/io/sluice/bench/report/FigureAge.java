@@ -27,9 +27,9 @@ public record FigureAge(FigurePart part, String measured, String commit, Optiona
       ":(exclude)*/src/test/*", ":(exclude)*/tests/*");
   private static final int DAY = 10;
 
-  /** The age of {@code results}, those of {@code part}, in the checkout {@code root}. */
-  public static FigureAge of(FigurePart part, List<BenchResult> results, Path root) {
-    return results.stream().map(BenchResult::environment).min(Comparator.comparing(Environment::started))
+  /** The age of {@code part}'s results, measured in {@code environments}, in the checkout {@code root}. */
+  public static FigureAge of(FigurePart part, List<Environment> environments, Path root) {
+    return environments.stream().min(Comparator.comparing(Environment::started))
         .map(oldest -> new FigureAge(part, oldest.started().substring(0, Math.min(DAY, oldest.started().length())),
             oldest.commit(), changes(oldest.commit(), root)))
         .orElse(new FigureAge(part, null, null, OptionalInt.empty()));
@@ -37,7 +37,7 @@ public record FigureAge(FigurePart part, String measured, String commit, Optiona
 
   /** One line: file, day, commit and what follows from them. */
   public String line() {
-    return String.format(Locale.ROOT, "%-30s %-10s  %-10s  %s", part.file(), measured == null ? "-" : measured,
+    return String.format(Locale.ROOT, "%-36s %-10s  %-10s  %s", part.file(), measured == null ? "-" : measured,
         commit == null ? "-" : commit, verdict());
   }
 

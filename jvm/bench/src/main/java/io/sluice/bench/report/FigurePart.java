@@ -38,6 +38,25 @@ public enum FigurePart {
   ENCRYPTION("modes/encryption.json", 8, "Spark's I/O encryption, on both engines",
       "bench repartition terasort --engines stock,sluice,stock-encrypted,sluice-encrypted --warmups 2 --runs 5"),
   DEMO("demo/demo.json", 3, "./sluice demo", "demo"),
+  PERFTEST("transport/reads/perftest.json", 17, "one-sided reads between two processes, beside bare UCX",
+      "perftest --self --transports cma,shm,tcp --sizes 8k,64k,1m,16m --gets 1,8"),
+  PERFTEST_JOBS("transport/reads/perftest-jobs.json", 2, "the same as jobs read: as many reads as the transport likes",
+      "perftest --self --transports cma,tcp --sizes 1m --window 32 --spread 512m"),
+  READS("transport/reads/in-jobs.json", 4, "blocks of 1 MiB read within a job, by Netty and one-sidedly",
+      FigurePart.REMOTE_READS),
+  READS_TCP("transport/reads/in-jobs-tcp.json", 4, "the same where UCX may use TCP alone",
+      FigurePart.REMOTE_READS + " --conf spark.executorEnv.UCX_TLS=tcp,self"),
+
+  PARTITIONS("scale/partitions.json", 35, "what a row costs with 10 to 10,000 partitions",
+      "bench partitions --accounting --warmups 1 --runs 3"),
+  DRIVER("scale/driver.json", 25, "what a million blocks, and 10,000 shuffles, cost the driver",
+      "bench driver --warmups 0 --runs 3"),
+  SPILLING_10M("scale/spilling-10m.json", 15, "sorts of 10 million rows in a tenth of their size",
+      "bench spilling --rows 10000000 --warmups 1 --runs 3"),
+  SPILLING_50M("scale/spilling-50m.json", 45, "the same of 50 million",
+      "bench spilling --rows 50000000 --warmups 0 --runs 2"),
+  SPILLING_200M("scale/spilling-200m.json", 130, "the same of 200 million, which needs 24 GB of disk",
+      "bench spilling --rows 200000000 --warmups 0 --runs 1"),
 
   COMET_TPCH("peers/comet-tpch.json", 60, "TPC-H at scale 1 beside Comet, on Spark 3.5.8",
       "bench tpch --engines stock,sluice,comet,comet+sluice --warmups 1 --runs 3"),
@@ -45,15 +64,65 @@ public enum FigurePart {
       "bench repartition join sort groupby skew-join terasort --engines stock,sluice,comet,celeborn,uniffle "
           + FigurePart.HOMES + " --warmups 2 --runs 3"),
   PEERS_TPCH("peers/tpch.json", 75, "TPC-H at scale 1 beside other projects, likewise",
-      "bench tpch --engines stock,sluice,comet,celeborn,uniffle " + FigurePart.HOMES + " --warmups 1 --runs 3");
+      "bench tpch --engines stock,sluice,comet,celeborn,uniffle " + FigurePart.HOMES + " --warmups 1 --runs 3"),
 
+  NETWORKS_ONE_MACHINE("transport/networks/one-machine.json", 5, "the workloads of networks on one host",
+      FigurePart.TRANSFERS + " --master local-cluster[3,1,2048]"),
+  NETWORKS_100MBIT("transport/networks/100mbit.json", 9, "three hosts, links of 100 Mbit/s",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 100mbit"),
+  NETWORKS_1GBIT("transport/networks/1gbit.json", 6, "of 1 Gbit/s",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 1gbit"),
+  NETWORKS_10GBIT("transport/networks/10gbit.json", 5, "of 10 Gbit/s",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 10gbit"),
+  NETWORKS_LOSS_TENTH("transport/networks/loss-0.1.json", 6, "of 1 Gbit/s that lose 0.1 % of the packets",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 1gbit --loss 0.1%"),
+  NETWORKS_LOSS_ONE("transport/networks/loss-1.json", 8, "of 1 Gbit/s that lose 1 % of the packets",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 1gbit --loss 1%"),
+  NETWORKS_DELAY("transport/networks/delay.json", 7, "of 1 Gbit/s with a delay of 5 ms, each way",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 1gbit --delay 5ms"),
+  NETWORKS_SLOW_HOST("transport/networks/slow-host.json", 9, "of 1 Gbit/s, but 100 Mbit/s to one host",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 1gbit --slow-host w3=100mbit"),
+  NETWORKS_AWAY("transport/networks/away.json", 30, "of 1 Gbit/s, one host away for 30 s in every run",
+      FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 1gbit --away w3=30s"),
+  DENSER_100MBIT("transport/networks/denser-100mbit.json", 25, "Zstandard beside LZ4, links of 100 Mbit/s",
+      FigurePart.DENSER + FigurePart.HOSTS + " --rate 100mbit"),
+  DENSER_1GBIT("transport/networks/denser-1gbit.json", 20, "the same, of 1 Gbit/s",
+      FigurePart.DENSER + FigurePart.HOSTS + " --rate 1gbit");
+
+  private static final String PERFTEST_COMMAND = "perftest";
+  private static final String REMOTE_READS = "bench remote-read --engines stock,sluice-ucx --warmups 1 --runs 5";
+
+  /** The name of a group of parts on the command line. */
+  public static final String NETWORKS_LABEL = "networks";
+
+  private static final String TRANSFERS = "bench repartition terasort --engines stock,sluice,sluice-ucx "
+      + "--warmups 1 --runs 3 --conf spark.executor.memory=2g";
+  private static final String DENSER = "bench repartition terasort tpch-q9 tpch-q18 tpch-q21 "
+      + "--engines stock,stock-zstd,sluice,sluice-zstd --warmups 1 --runs 3 --conf spark.executor.memory=2g";
+  private static final String HOSTS = " --cluster 3";
+  private static final String NEEDS_ROOT = " --cluster ";
   private static final String HOMES =
       "--peer-home celeborn=build/peer-homes/celeborn --peer-home uniffle=build/peer-homes/uniffle";
   private static final List<FigurePart> WITH_PEERS = List.of(COMET_TPCH, PEERS, PEERS_TPCH);
 
-  /** Those that are measured without being asked for by name: all that need nothing but the checkout and registries. */
-  public static final List<FigurePart> BY_DEFAULT =
-      Arrays.stream(values()).filter(part -> !WITH_PEERS.contains(part)).toList();
+  private static final List<FigurePart> OF_SCALE =
+      List.of(PARTITIONS, DRIVER, SPILLING_10M, SPILLING_50M, SPILLING_200M);
+
+  /** Links of several kinds, in the order of their table; all but the first need root, for hosts of their own. */
+  public static final List<FigurePart> NETWORKS = List.of(NETWORKS_ONE_MACHINE, NETWORKS_100MBIT, NETWORKS_1GBIT,
+      NETWORKS_10GBIT, NETWORKS_LOSS_TENTH, NETWORKS_LOSS_ONE, NETWORKS_DELAY, NETWORKS_SLOW_HOST, NETWORKS_AWAY);
+
+  /**
+   * Those that are measured without being asked for by name: all that need nothing but the checkout and registries, and
+   * are not about growth, which take long.
+   */
+  public static final List<FigurePart> BY_DEFAULT = Arrays.stream(values())
+      .filter(part -> !WITH_PEERS.contains(part) && !OF_SCALE.contains(part) && !NETWORKS.contains(part)
+          && !part.command.contains(NEEDS_ROOT))
+      .toList();
+
+  /** The parts that sort ever more rows in a tenth of their size, the fewest first. */
+  public static final List<FigurePart> SPILLING = List.of(SPILLING_10M, SPILLING_50M, SPILLING_200M);
 
   /** The parts whose workloads are one table. */
   public static final List<FigurePart> WORKLOADS = List.of(RDD, RDD_MORE, SQL, SQL_MORE, OVERHEAD);
@@ -73,11 +142,15 @@ public enum FigurePart {
     this.command = command;
   }
 
-  /** The part called {@code name} on the command line. */
-  public static FigurePart named(String name) {
-    return Arrays.stream(values()).filter(part -> part.label().equals(name)).findFirst()
+  /** The part called {@code name} on the command line, or those of a group. */
+  public static List<FigurePart> named(String name) {
+    if (name.equals(NETWORKS_LABEL)) {
+      return NETWORKS;
+    }
+    return List.of(Arrays.stream(values()).filter(part -> part.label().equals(name)).findFirst()
         .orElseThrow(() -> new IllegalArgumentException("unknown part '" + name + "'; known are "
-            + Arrays.stream(values()).map(FigurePart::label).collect(Collectors.joining(", "))));
+            + Arrays.stream(values()).map(FigurePart::label).collect(Collectors.joining(", ")) + ", and "
+            + NETWORKS_LABEL + " for all that begin so")));
   }
 
   /** The name on the command line. */
@@ -97,6 +170,11 @@ public enum FigurePart {
 
   public String what() {
     return what;
+  }
+
+  /** Whether it is measured by {@code ./sluice perftest}, whose results are {@link PerftestResults}. */
+  public boolean isPerftests() {
+    return command().get(0).equals(PERFTEST_COMMAND);
   }
 
   /** The arguments behind {@code ./sluice} that measure it, without {@code --json}. */

@@ -46,7 +46,7 @@ final class MarkdownFigures {
   }
 
   private static String workload(Comparison each) {
-    return row("`" + each.label() + "`: " + what(each), String.format(Locale.ROOT, "%,d", sluice(each).rows()),
+    return row("`" + each.label() + "`: " + what(sluice(each)), String.format(Locale.ROOT, "%,d", sluice(each).rows()),
         seconds(stock(each)), seconds(sluice(each)), speedup(each, sluice(each)),
         part(each, sluice(each), BenchResult::shuffleWriteBytes), part(each, sluice(each), BenchResult::processCpuS),
         part(each, sluice(each), BenchResult::cpuS));
@@ -172,8 +172,12 @@ final class MarkdownFigures {
 
   /** How and where {@code results} were measured. */
   static String setup(List<BenchResult> results) {
-    return "Spark " + distinct(results, BenchResult::spark) + ", "
-        + distinct(results, result -> "`" + result.environment().where() + "`") + ", medians of "
+    return setup(results, distinct(results, result -> "`" + result.environment().where() + "`"));
+  }
+
+  /** The same where {@code where} says in words on which master or hosts. */
+  static String setup(List<BenchResult> results, String where) {
+    return "Spark " + distinct(results, BenchResult::spark) + ", " + where + ", medians of "
         + distinct(results, result -> Integer.toString(result.runsS().size())) + " runs of every engine in turn, on "
         + distinct(results, result -> result.environment().machine()) + ",\n"
         + distinct(results, result -> result.environment().started().substring(0, "2026-01-01".length()))
@@ -197,20 +201,24 @@ final class MarkdownFigures {
     return comparison.on(Engine.SLUICE.label()).orElseThrow();
   }
 
-  private static String what(Comparison comparison) {
-    String name = sluice(comparison).workload();
-    return Catalogue.isKnown(name) ? Catalogue.find(name).what() : "";
+  /** The workload's name, and what it does. */
+  static String named(BenchResult result) {
+    return "`" + result.workload() + "`: " + what(result);
   }
 
-  private static String seconds(BenchResult result) {
+  private static String what(BenchResult result) {
+    return Catalogue.isKnown(result.workload()) ? Catalogue.find(result.workload()).what() : "";
+  }
+
+  static String seconds(BenchResult result) {
     return tenths(result.medianS());
   }
 
-  private static String tenths(double seconds) {
+  static String tenths(double seconds) {
     return String.format(Locale.ROOT, "%.1f s", seconds);
   }
 
-  private static String speedup(Comparison comparison, BenchResult result) {
+  static String speedup(Comparison comparison, BenchResult result) {
     return comparison.speedup(result).map(ratio -> String.format(Locale.ROOT, "**%.2f**", ratio)).orElse("");
   }
 
@@ -220,7 +228,7 @@ final class MarkdownFigures {
         : String.format(Locale.ROOT, "%.2f", figure.applyAsDouble(result) / figure.applyAsDouble(stock(comparison)));
   }
 
-  private static String row(String... cells) {
+  static String row(String... cells) {
     return "| " + String.join(" | ", cells) + " |";
   }
 }

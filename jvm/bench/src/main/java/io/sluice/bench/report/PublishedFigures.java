@@ -2,11 +2,14 @@ package io.sluice.bench.report;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * Rewrites the sections of a Markdown page that are made from results, each of the form
@@ -28,7 +31,9 @@ public final class PublishedFigures {
       Map.entry("modes", FigurePart.MODES), Map.entry("encryption", FigurePart.ENCRYPTION),
       Map.entry("demo", FigurePart.DEMO), Map.entry("goals-35", FigurePart.SPARK_35),
       Map.entry("tpch-35", FigurePart.TPCH_SPARK_35), Map.entry("peers", FigurePart.PEERS),
-      Map.entry("peers-tpch", FigurePart.PEERS_TPCH), Map.entry("comet-tpch", FigurePart.COMET_TPCH));
+      Map.entry("peers-tpch", FigurePart.PEERS_TPCH), Map.entry("comet-tpch", FigurePart.COMET_TPCH),
+      Map.entry("partitions", FigurePart.PARTITIONS), Map.entry("driver", FigurePart.DRIVER),
+      Map.entry("denser-100mbit", FigurePart.DENSER_100MBIT), Map.entry("denser-1gbit", FigurePart.DENSER_1GBIT));
   private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.ofEntries(
       Map.entry("tpch", MarkdownFigures::queries), Map.entry("tpcds", MarkdownFigures::queries),
       Map.entry("cold", MarkdownFigures::cold), Map.entry("modes", MarkdownFigures::modes),
@@ -37,7 +42,9 @@ public final class PublishedFigures {
           + MarkdownFigures.setup(results)),
       Map.entry("goals-35", MarkdownFigures::goalsOnSpark35), Map.entry("tpch-35", MarkdownFigures::queries),
       Map.entry("peers", MarkdownFigures::peers), Map.entry("peers-tpch", MarkdownFigures::peersQueries),
-      Map.entry("comet-tpch", MarkdownFigures::peersQueries));
+      Map.entry("comet-tpch", MarkdownFigures::peersQueries),
+      Map.entry("partitions", PartitionFigures::render), Map.entry("driver", DriverFigures::markdown),
+      Map.entry("denser-100mbit", MarkdownFigures::modes), Map.entry("denser-1gbit", MarkdownFigures::modes));
 
   private final Path folder;
 
@@ -72,6 +79,16 @@ public final class PublishedFigures {
         .flatMap(file -> ResultFile.read(file).stream()).toList();
   }
 
+  /** Of those parts that were measured, and which were not. */
+  private String spilling() {
+    String missing = FigurePart.SPILLING.stream().filter(part -> results(List.of(part)).isEmpty())
+        .map(FigurePart::label).collect(Collectors.joining(","));
+    List<BenchResult> results = results(FigurePart.SPILLING);
+    String unmeasured = missing.isEmpty() ? "" : "Not measured yet: `./sluice figures --only " + missing + "`.";
+    return results.isEmpty() ? unmeasured
+        : SpillFigures.render(results) + (missing.isEmpty() ? "" : "\n\n" + unmeasured);
+  }
+
   private String section(String name) {
     if (name.equals("workloads")) {
       return MarkdownFigures.workloads(results(FigurePart.WORKLOADS));
@@ -79,12 +96,41 @@ public final class PublishedFigures {
     if (name.equals("goals")) {
       return MarkdownFigures.goals(results(FigurePart.REPORTED));
     }
+    if (name.equals("spilling")) {
+      return spilling();
+    }
+    if (name.equals(FigurePart.NETWORKS_LABEL)) {
+      return NetworkFigures.table(part -> results(List.of(part)));
+    }
+    if (name.equals("perftest") || name.equals("perftest-jobs")) {
+      FigurePart part = FigurePart.named(name).get(0);
+      return perftest(part).map(ReadFigures::perftest).orElse(notMeasured(part));
+    }
+    if (name.equals("reads")) {
+      List<BenchResult> jobs = results(List.of(FigurePart.READS, FigurePart.READS_TCP));
+      return jobs.isEmpty() ? notMeasured(FigurePart.PERFTEST_JOBS, FigurePart.READS, FigurePart.READS_TCP)
+          : ReadFigures.inJobs(jobs, perftest(FigurePart.PERFTEST_JOBS).orElse(null));
+    }
     FigurePart part = ONE_PART.get(name);
     if (part == null) {
       throw new IllegalArgumentException("there is no section of figures called '" + name + "'");
     }
     List<BenchResult> results = results(List.of(part));
-    return results.isEmpty() ? "Not measured yet: `./sluice figures --only " + part.label() + "`."
-        : RENDERED.get(name).apply(results);
+    return results.isEmpty() ? notMeasured(part) : RENDERED.get(name).apply(results);
+  }
+
+  private static String notMeasured(FigurePart... parts) {
+    return "Not measured yet: `./sluice figures --only "
+        + Arrays.stream(parts).map(FigurePart::label).collect(Collectors.joining(",")) + "`.";
+  }
+
+  private Optional<PerftestResults> perftest(FigurePart part) {
+    return Optional.of(folder.resolve(part.file())).filter(Files::exists).map(PerftestResults::read);
+  }
+
+  /** Where and how {@code part} was measured; none if it never was. */
+  public List<Environment> environments(FigurePart part) {
+    return part.isPerftests() ? perftest(part).map(PerftestResults::environment).stream().toList()
+        : results(List.of(part)).stream().map(BenchResult::environment).toList();
   }
 }

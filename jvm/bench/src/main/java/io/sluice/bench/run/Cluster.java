@@ -50,7 +50,26 @@ public final class Cluster implements AutoCloseable {
     addOption(command, "--rate", hosts.rate());
     addOption(command, "--delay", hosts.delay());
     addOption(command, "--loss", hosts.loss());
-    return new Cluster(hosts, workplace.sluice("no cluster", command), executorMib, workplace);
+    Cluster cluster = new Cluster(hosts, workplace.sluice("no cluster", command), executorMib, workplace);
+    if (hosts.slow() != null) {
+      cluster.slowDown(hosts.slow());
+    }
+    return cluster;
+  }
+
+  private void slowDown(Hosts.SlowHost slow) {
+    try {
+      link(slow.host(), "rate", slow.rate());
+    } catch (IllegalStateException e) {
+      close();
+      throw e;
+    }
+  }
+
+  private void link(String host, String... change) {
+    List<String> command = new ArrayList<>(List.of("cluster", "link", "--name", NAME, host));
+    command.addAll(List.of(change));
+    workplace.sluice("the link of " + host + " is not changed", command);
   }
 
   private static void addOption(List<String> command, String option, String value) {
@@ -67,7 +86,8 @@ public final class Cluster implements AutoCloseable {
     Path root = workplace.root();
     return new Site(new Master(url, OptionalInt.of(executorMib), Master.DRIVER_MIB), hosts, settings,
         List.of(root.resolve("sluice").toString(), "cluster", "run", "--name", NAME, "--"),
-        root.resolve("build/cluster").resolve(NAME).resolve("local"), workplace.logs().resolve("cluster-" + NAME));
+        root.resolve("build/cluster").resolve(NAME).resolve("local"), workplace.logs().resolve("cluster-" + NAME),
+        hosts.away() == null ? null : new HostAbsence(hosts.away(), state -> link(hosts.away().host(), state)));
   }
 
   /** Ends all that runs on it; only the logs stay. May be called from any thread. */

@@ -40,6 +40,16 @@ public enum Engine {
       "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
       Engine.ENCRYPTION, "true")),
 
+  /** Spark's own sort shuffle compressed by Zstandard. */
+  STOCK_ZSTD("stock-zstd", Jar.NONE, Map.of(Engine.CODEC, "zstd")),
+
+  /** Sluice whose long columns are compressed by Zstandard, also those that shrink by little: its smallest frames. */
+  SLUICE_ZSTD("sluice-zstd", Jar.CURRENT, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
+      Engine.CODEC, "zstd",
+      "spark.sluice.codec.level", "small")),
+
   /** Sluice without its tab and events: what it costs to be seen. */
   SLUICE_UNSEEN("sluice-unseen", Jar.CURRENT, Map.of(
       "spark.plugins", "io.sluice.spark.SluicePlugin",
@@ -100,6 +110,7 @@ public enum Engine {
   public enum Jar { NONE, CURRENT, OLD }
 
   private static final String ENCRYPTION = "spark.io.encryption.enabled";
+  private static final String CODEC = "spark.io.compression.codec";
 
   private final String label;
   private final Jar jar;

@@ -1,6 +1,7 @@
 package io.sluice.bench.run;
 
 import io.sluice.bench.check.Digest;
+import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.report.Progress;
 import io.sluice.bench.workload.Sizing;
@@ -14,6 +15,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * Runs one workload on several engines so that the figures can be compared.
@@ -21,18 +24,30 @@ import java.util.concurrent.Future;
  * <p>Every engine's result is digested first (untimed; failures show early). Then rounds of one run per engine,
  * in turn, so that other load on the machine affects all engines alike; the first rounds are thrown away, because the
  * JVMs compile in them.
+ *
+ * <p>Where a host is to be cut off in the middle of runs, that is done in the counted ones and in one more of each
+ * engine, whose result is the one that is compared. Before each of them comes the same run with all hosts there,
+ * because connections of all applications need time to recover from an absence.
  */
 public final class Experiment {
 
   private final List<Application> applications;
   private final int warmUps;
   private final int rounds;
+  /** Null if all hosts stay. */
+  private final HostAbsence absence;
 
   /** An experiment with {@code rounds} counted runs on each of {@code applications}, after {@code warmUps} others. */
   public Experiment(List<Application> applications, int warmUps, int rounds) {
+    this(applications, warmUps, rounds, null);
+  }
+
+  /** The same with a host that is away for a while in every counted run; with all hosts there for null. */
+  public Experiment(List<Application> applications, int warmUps, int rounds, HostAbsence absence) {
     this.applications = List.copyOf(applications);
     this.warmUps = warmUps;
     this.rounds = rounds;
+    this.absence = absence;
   }
 
   /** What each application's result is, by its engine; measures nothing, so all of them work at the same time. */
@@ -63,7 +78,7 @@ public final class Experiment {
 
   /** One {@link Measurement} per application, in their order. */
   public List<Measurement> run(String workload, Sizing sizing) {
-    int steps = applications.size() * (1 + warmUps + rounds);
+    int steps = applications.size() * (warmUps + (1 + rounds) * (absence == null ? 1 : 2));
     try (Progress progress = Progress.start(workload, steps)) {
       List<Digest> digests = new ArrayList<>();
       List<List<RunMetrics>> runs = new ArrayList<>();
@@ -87,11 +102,9 @@ public final class Experiment {
     }
   }
 
-  private static Digest verify(Application application, String workload, Sizing sizing, Progress progress) {
-    progress.step(application.engine().label() + ", checksum");
-    Digest digest = application.verify(workload, sizing, progress::tasks);
-    progress.stepDone(text(digest));
-    return digest;
+  private Digest verify(Application application, String workload, Sizing sizing, Progress progress) {
+    return tell(application.engine().label() + ", checksum", true, progress,
+        heard -> application.verify(workload, sizing, heard), Experiment::text);
   }
 
   private static String text(Digest digest) {
@@ -100,9 +113,25 @@ public final class Experiment {
 
   private RunMetrics measure(Application application, String workload, Sizing sizing, int round, Progress progress) {
     String what = round > 0 ? "run " + round + " of " + rounds : "warm-up " + (round + warmUps) + " of " + warmUps;
-    progress.step(application.engine().label() + ", " + what);
-    RunMetrics run = application.run(workload, sizing, progress::tasks);
-    progress.stepDone(String.format(Locale.ROOT, "%.2f s", run.wallS()));
-    return run;
+    return tell(application.engine().label() + ", " + what, round > 0, progress,
+        heard -> application.run(workload, sizing, heard), run -> String.format(Locale.ROOT, "%.2f s", run.wallS()));
+  }
+
+  /** Does {@code work} as a step called {@code what}; if it {@code counts}, with the host away if one is to be. */
+  private <T> T tell(String what, boolean counts, Progress progress, Function<Consumer<Reply>, T> work,
+      Function<T, String> outcome) {
+    if (absence == null || !counts) {
+      return step(what, progress, work, outcome);
+    }
+    step(what + ", all hosts there", progress, heard -> absence.before(what, heard, work), outcome);
+    return step(what, progress, heard -> absence.during(what, heard, work), outcome);
+  }
+
+  private static <T> T step(String what, Progress progress, Function<Consumer<Reply>, T> work,
+      Function<T, String> outcome) {
+    progress.step(what);
+    T result = work.apply(progress::tasks);
+    progress.stepDone(outcome.apply(result));
+    return result;
   }
 }

@@ -85,7 +85,7 @@ public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Peers peer
    *
    * @throws IllegalStateException that says {@code failure} if it fails
    */
-  String sluice(String failure, List<String> arguments) {
+  public String sluice(String failure, List<String> arguments) {
     List<String> command = new ArrayList<>(List.of(root.resolve("sluice").toString()));
     command.addAll(arguments);
     try {

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Faults of calls of the system: calls.c is loaded into an application's processes before libc and does what a file
@@ -20,21 +21,36 @@ final class CallFaults {
 
   /** That file, in the application's folder: {@link #BYTES} zeros if nothing is to be done. */
   static final String CONTROL = "calls";
-  static final int BYTES = 40;
+  static final int BYTES = 48;
   /** Where calls.c counts the calls that it has changed. */
-  private static final int CHANGED_AT = 32;
+  private static final int CHANGED_AT = 40;
 
   private static final String SOURCE = "calls.c";
   private static final int US_PER_MS = 1_000;
   private static final long MS_PER_S = 1_000;
+  /** As long as a new executor is awaited that loads the library. */
+  private static final long NEW_EXECUTOR_MS = 30_000;
+  /** A thread that reads one-sidedly waits for events several times in this time. */
+  private static final long AGENT_MS = 2_000;
+  private static final long POLL_MS = 5;
 
   /**
    * What calls.c does: one of how many reads fails, a delay of reads and writes, milliseconds that the clock is off,
-   * flags, and by how much events of connections are seen late at most.
+   * flags, by how much events of connections are seen late at most, how many threads that read one-sidedly end, and
+   * whether Sluice's library is gone.
    */
   private record Control(int readsFailOneIn, int delayUs, long clockMs, boolean mapsFail, boolean threadsStand,
-      int eventsLateUs) {
+      int eventsLateUs, int agentsEnd, boolean libraryGone) {
     static final Control NOTHING = new Control(0, 0, 0, false, false, 0);
+    static final Control LIBRARY_GONE = new Control(0, 0, 0, false, false, 0, 0, true);
+
+    Control(int readsFailOneIn, int delayUs, long clockMs, boolean mapsFail, boolean threadsStand, int eventsLateUs) {
+      this(readsFailOneIn, delayUs, clockMs, mapsFail, threadsStand, eventsLateUs, 0, false);
+    }
+
+    static Control agentsEnd(int agents) {
+      return new Control(0, 0, 0, false, false, 0, agents, false);
+    }
   }
 
   private CallFaults() {}
@@ -82,14 +98,51 @@ final class CallFaults {
         dice.between(500, 5_000));
   }
 
-  /** Whether a call was changed. */
+  /**
+   * An executor is killed, and the one that comes in its place finds no library of Sluice's. If none comes within some
+   * time, or none of them looks for the library, there was nothing to harm.
+   */
+  static boolean replaceWithoutLibrary(Target target, Dice dice) throws InterruptedException {
+    List<ProcessHandle> chosen = dice.some(1, target.executors());
+    return change(target, Control.LIBRARY_GONE, (file, before) -> {
+      if (ProcessFaults.kill(chosen)) {
+        awaitChange(file, before, NEW_EXECUTOR_MS);
+      }
+    });
+  }
+
+  /** The thread that reads one-sidedly ends in one or two processes; if none waits for events, nobody has one. */
+  static boolean endAgents(Target target, Dice dice) throws InterruptedException {
+    return change(target, Control.agentsEnd(dice.between(1, 2)),
+        (file, before) -> awaitChange(file, before, AGENT_MS));
+  }
+
   private static boolean change(Target target, Control control, long forMs) throws InterruptedException {
+    return change(target, control, (file, before) -> Thread.sleep(forMs));
+  }
+
+  /** What is done while calls are changed. */
+  private interface Meanwhile {
+    /** @param before how many calls had been changed when it began */
+    void pass(FileChannel file, long before) throws IOException, InterruptedException;
+  }
+
+  private static void awaitChange(FileChannel file, long before, long mostMs)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(mostMs);
+    while (changed(file) == before && System.nanoTime() < end) {
+      Thread.sleep(POLL_MS);
+    }
+  }
+
+  /** Whether a call was changed. */
+  private static boolean change(Target target, Control control, Meanwhile meanwhile) throws InterruptedException {
     try (FileChannel file = FileChannel.open(target.folder().resolve(CONTROL), StandardOpenOption.READ,
         StandardOpenOption.WRITE)) {
       long before = changed(file);
       try {
         write(file, control);
-        Thread.sleep(forMs);
+        meanwhile.pass(file, before);
       } finally {
         write(file, Control.NOTHING);
       }
@@ -108,6 +161,7 @@ final class CallFaults {
   private static void write(FileChannel file, Control control) throws IOException {
     file.write(ByteBuffer.allocate(BYTES).order(ByteOrder.nativeOrder()).putInt(control.readsFailOneIn())
         .putInt(control.delayUs()).putLong(control.clockMs()).putInt(control.mapsFail() ? 1 : 0)
-        .putInt(control.threadsStand() ? 1 : 0).putInt(control.eventsLateUs()).flip(), 0);
+        .putInt(control.threadsStand() ? 1 : 0).putInt(control.eventsLateUs()).putInt(control.agentsEnd())
+        .putInt(control.libraryGone() ? 1 : 0).flip(), 0);
   }
 }

@@ -105,6 +105,12 @@ enum Fault {
   /** What arrives over connections is seen late for some seconds, by other times over each connection. */
   MESSAGES_DELAYED(false, true, CallFaults::delayMessages),
 
+  /** An executor is killed, and the one in its place cannot load Sluice's native library. */
+  LIBRARY_GONE(false, true, CallFaults::replaceWithoutLibrary),
+
+  /** The thread that reads one-sidedly ends in one or two processes, and says nothing. */
+  AGENT_ENDED(false, true, CallFaults::endAgents),
+
   /** All jobs that run are cancelled. */
   JOBS_CANCELLED(true, false, JobFaults::cancel),
 
@@ -183,7 +189,16 @@ enum Fault {
   /** Whether all processes of the application live on, so that what they hold can be compared with before. */
   boolean sparesProcesses() {
     return !mayFail && this != EXECUTOR_KILLED && this != EXECUTORS_KILLED && this != KILLED_IN_COMMIT
-        && this != KILLED_AFTER_COMMIT && this != PEER_REPLACED;
+        && this != KILLED_AFTER_COMMIT && this != PEER_REPLACED && this != LIBRARY_GONE && this != AGENT_ENDED;
+  }
+
+  /**
+   * Whether executors do not work afterwards as they did before, so that they are to be replaced: those that programs
+   * may fail of can leave executors of which each program fails, since a class of Spark's or of a library's whose
+   * initialisation failed stays unusable in the process; others go on without what was taken.
+   */
+  boolean spoilsExecutors() {
+    return mayFail || this == LIBRARY_GONE || this == AGENT_ENDED;
   }
 
   /** Whether it changes the machine, so that it is only done to applications in a {@link Room}. */
@@ -211,6 +226,7 @@ enum Fault {
       case SPILL_FLIPPED -> Profile.named("little-memory");
       // Registered memory and what is shared between processes.
       case PINNING_LIMITED, SHARED_MEMORY_FULL -> Profile.named("rdma");
+      case AGENT_ENDED -> Profile.named("ucx");
       default -> Profile.named("remote");
     };
   }

@@ -367,9 +367,7 @@ public final class Soak {
     }
 
     /**
-     * Says that the program is over, and waits for the fault's end. One that programs may fail of can leave executors
-     * of which each program fails: a class of Spark's or of a library's whose initialisation failed stays unusable in
-     * the process. They are replaced.
+     * Says that the program is over, and waits for the fault's end. Executors that do not work as before are replaced.
      *
      * @return whether the fault began before the program was over, and had something that it was done to
      */
@@ -380,7 +378,7 @@ public final class Soak {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
-      if (fault.mayFail()) {
+      if (fault.spoilsExecutors()) {
         application.executors().forEach(ProcessHandle::destroyForcibly);
       }
       return harmed;

@@ -22,11 +22,16 @@ public final class GroupBy extends PairWorkload<Integer, Iterable<byte[]>> {
   }
 
   private static Tuple2<Integer, byte[]> record(long row) {
+    return new Tuple2<>((int) (Scatter.mix(row) & Integer.MAX_VALUE), value(row));
+  }
+
+  /** Bytes that do not compress. */
+  static byte[] value(long row) {
     byte[] value = new byte[VALUE_BYTES];
     long seed = Scatter.mix(~row);
     for (int i = 0; i < VALUE_BYTES; i += Long.BYTES) {
       LONGS.set(value, i, Scatter.mix(seed + i));
     }
-    return new Tuple2<>((int) (Scatter.mix(row) & Integer.MAX_VALUE), value);
+    return value;
   }
 }

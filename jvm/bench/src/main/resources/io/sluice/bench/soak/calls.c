@@ -1,13 +1,14 @@
 /*
  * Loaded before libc into the processes of an application in a Room: reads of Spark's block files fail or are slow,
- * files cannot be mapped, threads whose names begin with sluice- stand still, messages are seen late, and the wall clock
- * is another one, as the file named by SOAK_CALLS says, which all of the application's processes map. What was changed is
- * counted there.
+ * files cannot be mapped, threads whose names begin with sluice- stand still, messages are seen late, the wall clock is
+ * another one, Sluice's library cannot be loaded, and threads that read one-sidedly end, as the file named by
+ * SOAK_CALLS says, which all of the application's processes map. What was changed is counted there.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -30,6 +32,9 @@ struct control {
   _Atomic int32_t maps_fail;
   _Atomic int32_t threads_stand;
   _Atomic int32_t events_late_us;
+  /* How many of the threads that read one-sidedly are still to end. */
+  _Atomic int32_t agents_end;
+  _Atomic int32_t library_gone;
   /* Calls that were changed. */
   _Atomic int64_t changed;
 };
@@ -48,6 +53,8 @@ static ssize_t (*next_write)(int, const void *, size_t);
 static ssize_t (*next_pwrite)(int, const void *, size_t, off64_t);
 static void *(*next_mmap)(void *, size_t, int, int, int, off64_t);
 static int (*next_epoll_wait)(int, struct epoll_event *, int, int);
+static int (*next_poll)(struct pollfd *, nfds_t, int);
+static void *(*next_dlopen)(const char *, int);
 
 static void find_next(void) {
   next_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
@@ -59,6 +66,8 @@ static void find_next(void) {
   next_write = dlsym(RTLD_NEXT, "write");
   next_mmap = dlsym(RTLD_NEXT, "mmap64");
   next_epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
+  next_poll = dlsym(RTLD_NEXT, "poll");
+  next_dlopen = dlsym(RTLD_NEXT, "dlopen");
 }
 
 __attribute__((constructor)) static void start(void) {
@@ -72,11 +81,14 @@ __attribute__((constructor)) static void start(void) {
   }
 }
 
+static int name_begins(const char *with) {
+  char name[16];
+  return pthread_getname_np(pthread_self(), name, sizeof name) == 0 && strncmp(name, with, strlen(with)) == 0;
+}
+
 /* A thread of Sluice's, Java's or native, that came here stays until the fault is over. */
 static void stand(void) {
-  char name[16];
-  if (control->threads_stand == 0 || pthread_getname_np(pthread_self(), name, sizeof name) != 0) return;
-  if (strncmp(name, "sluice-", strlen("sluice-")) != 0) return;
+  if (control->threads_stand == 0 || !name_begins("sluice-")) return;
   control->changed++;
   while (control->threads_stand != 0) usleep(1000);
 }
@@ -156,6 +168,34 @@ int epoll_wait(int from, struct epoll_event *events, int most, int timeout) {
     usleep((useconds_t) (late / 8 * (1 + events_seen++ * 2654435761u % 8)));
   }
   return found;
+}
+
+/*
+ * Where the thread that reads one-sidedly waits, with no lock held. It ends without a word to anybody: no code of its
+ * own runs any more, as if the processor had never come back to it.
+ */
+int poll(struct pollfd *files, nfds_t count, int timeout) {
+  if (next_poll == NULL) find_next();
+  stand();
+  int32_t left = control->agents_end;
+  if (left > 0 && name_begins("sluice-ucx")) {
+    while (left > 0 && !atomic_compare_exchange_weak(&control->agents_end, &left, left - 1)) {}
+    if (left > 0) {
+      control->changed++;
+      syscall(SYS_exit, 0);
+    }
+  }
+  return next_poll(files, count, timeout);
+}
+
+/* As if the file were gone; what the loader says of it is of such a file. */
+void *dlopen(const char *path, int flags) {
+  if (next_dlopen == NULL) find_next();
+  if (control->library_gone != 0 && path != NULL && strstr(path, "/libsluice_jni") != NULL) {
+    control->changed++;
+    return next_dlopen("/libsluice_jni.so: taken away by the soak", flags);
+  }
+  return next_dlopen(path, flags);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {

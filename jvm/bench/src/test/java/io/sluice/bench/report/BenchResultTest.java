@@ -48,8 +48,8 @@ class BenchResultTest {
   void stagesAreMediansByPlace() {
     BenchResult result = results(
         new Measurement(Engine.STOCK, DIGEST, List.of(run(8, 900, 3), run(16, 800, 2), run(4, 700, 1)))).get(0);
-    assertEquals(List.of(new StageMetrics("map", 4, 8, 4, 1, 0.5, 0, 800, 0),
-        new StageMetrics("reduce", 4, 16, 8, 2, 1, 0, 0, 800)), result.stages());
+    assertEquals(List.of(new StageMetrics("map", 4, 8, 4, 1, 0.5, 0, 800, 0, 8_000),
+        new StageMetrics("reduce", 4, 16, 8, 2, 1, 0, 0, 800, 16_000)), result.stages());
     assertEquals(24, result.executorRunS());
     assertEquals(3, result.shuffleWriteS());
     assertEquals(1.5, result.fetchWaitS());
@@ -62,8 +62,8 @@ class BenchResultTest {
     List<StageMetrics> more = new ArrayList<>(hundred);
     more.add(stage("map", 4, 80, 0));
     assertEquals(100, stagesOf(hundred).size());
-    assertEquals(List.of(new StageMetrics("map", 204, 104, 52, 13, 6.5, 0, 480, 0),
-        new StageMetrics("reduce", 200, 50, 25, 6.25, 3.125, 0, 0, 400)), stagesOf(more));
+    assertEquals(List.of(new StageMetrics("map", 204, 104, 52, 13, 6.5, 0, 480, 0, 4_000),
+        new StageMetrics("reduce", 200, 50, 25, 6.25, 3.125, 0, 0, 400, 1_000)), stagesOf(more));
   }
 
   private static List<StageMetrics> stagesOf(List<StageMetrics> stages) {
@@ -205,7 +205,8 @@ class BenchResultTest {
   }
 
   private static StageMetrics stage(String name, double runS, long writeBytes, long readBytes) {
-    return new StageMetrics(name, 4, runS, runS / 2, runS / 8, runS / 16, 0, writeBytes, readBytes);
+    return new StageMetrics(name, 4, runS, runS / 2, runS / 8, runS / 16, 0, writeBytes, readBytes,
+        Math.round(1_000 * runS));
   }
 
   private static RunMetrics run(double wallS, long writeBytes, double cpuS) {

@@ -34,6 +34,6 @@ class ComparisonTest {
     Environment environment =
         new Environment("./sluice bench", null, started, "cpu", 2, 1, "17", "local[2]", Map.of(), 8, 0, null, null);
     return new BenchResult(workload, engine, spark, 10, List.of(seconds), seconds, null, bytes, bytes, 0, 1, 0, 10,
-        "10:0:0", 0, 1, 10, 0, true, 1, 0, 0, List.of(), null, null, null, null, null, environment);
+        "10:0:0", 0, 1, 10, 0, true, 1, 0, 0, List.of(), null, null, null, null, null, null, environment);
   }
 }

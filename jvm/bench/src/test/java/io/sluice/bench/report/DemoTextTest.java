@@ -56,7 +56,7 @@ class DemoTextTest {
   }
 
   private static String introduction(Hosts hosts) {
-    Site site = new Site(Master.parse("local[2]", 1), hosts, Map.of(), List.of(), null, null);
+    Site site = new Site(Master.parse("local[2]", 1), hosts, Map.of(), List.of(), null, null, null);
     return DemoText.introduction(List.of("terasort", "repartition", "join"), 500_000_000, "4.2.0", site);
   }
 

@@ -1,15 +1,19 @@
 package io.sluice.bench.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.bench.protocol.Reply;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -55,6 +59,48 @@ class ClusterTest {
     }
   }
 
+  @Test
+  void aSlowHostsLinkIsChangedAndAHostGoesAwayInTheMiddleOfARun() throws IOException {
+    Hosts hosts = Hosts.parse("3", "1gbit", null, null).withSlow("w2=100mbit").withAway("w3=30s");
+    try (Cluster cluster = Cluster.up(hosts, 1, 4096, 8192, HOME, workplace)) {
+      HostAbsence absence = cluster.site().absence();
+      absence.before("a run", progress -> {}, ClusterTest::twoTasks);
+      assertEquals("result", absence.during("a run", progress -> {}, heard -> {
+        twoTasks(heard);
+        awaitCalls("link --name bench w3 down");
+        return "result";
+      }));
+    }
+    assertEquals(List.of("cluster link --name bench w2 rate 100mbit", "cluster link --name bench w3 down",
+        "cluster link --name bench w3 up", "cluster down --name bench"), Files.readAllLines(calls).subList(1, 5));
+  }
+
+  private static String twoTasks(Consumer<Reply> heard) {
+    heard.accept(Reply.progress(0, 2));
+    heard.accept(Reply.progress(2, 2));
+    return "result";
+  }
+
+  private void awaitCalls(String wanted) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    try {
+      while (!Files.readString(calls).contains(wanted)) {
+        assertTrue(System.nanoTime() < end, "no " + wanted);
+        Thread.sleep(10);
+      }
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void withoutASlowAndAnAbsentHostNoLinkIsChanged() throws IOException {
+    try (Cluster cluster = Cluster.up(Hosts.parse("3", null, null, null), 2, 4096, 8192, HOME, workplace)) {
+      assertNull(cluster.site().absence());
+    }
+    assertEquals(2, Files.readAllLines(calls).size());
+  }
+
   /**
    * A script that fails has removed what it had started; a cluster that is still up may be that of another benchmark.
    */
@@ -72,5 +118,7 @@ class ClusterTest {
         Hosts.parse("3", "1gbit", "0.2ms", "1%").describe());
     assertEquals("1 host on one machine, 4 cores each, links without limit",
         Hosts.parse("1,4", null, null, null).describe());
+    assertEquals("2 hosts on one machine, 1 core each, 1gbit links, w1's 10mbit, w2 away for 30 s",
+        Hosts.parse("2", "1gbit", null, null).withSlow("w1=10mbit").withAway("w2=30s").describe());
   }
 }

@@ -33,6 +33,7 @@ class SpaceTest {
   void workloadsThatSpillNeedTwiceAsMuchAndThoseWithoutAShuffleNothing() {
     assertEquals(10_440_000_000L, Catalogue.find("sort").fileBytes(200_000_000));
     assertEquals(20_880_000_000L, Catalogue.find("sort-spilling").fileBytes(200_000_000));
+    assertEquals(24_000_000_000L, Catalogue.find("spill-wide-rdd").fileBytes(200_000_000));
     assertEquals(0, Catalogue.find("generate").fileBytes(200_000_000));
   }
 }

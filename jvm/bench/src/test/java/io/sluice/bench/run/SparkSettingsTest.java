@@ -46,7 +46,7 @@ class SparkSettingsTest {
 
   @Test
   void whatTheSiteAsksForIsTheSameForAllEngines() {
-    Site site = new Site(SITE.master(), null, Map.of("spark.cores.max", "3"), List.of(), null, null);
+    Site site = new Site(SITE.master(), null, Map.of("spark.cores.max", "3"), List.of(), null, null, null);
     for (Engine engine : Engine.values()) {
       assertEquals("3", SparkSettings.of(engine, site, List.of(), Path.of("/local"), Map.of()).get("spark.cores.max"));
     }

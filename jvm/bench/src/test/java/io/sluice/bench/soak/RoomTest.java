@@ -15,7 +15,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -272,9 +274,73 @@ class RoomTest {
   }
 
   @Test
+  void theThreadThatReadsOneSidedlyEndsAloneAndForGood() throws Exception {
+    Process driver = java(RoomAgent.class);
+    BufferedReader out = output(driver);
+    RoomAgent.Turns first = RoomAgent.Turns.parse(out.readLine());
+    assertTrue(taskNames(driver).contains("sluice-ucx"), taskNames(driver).toString());
+    assertTrue(Fault.AGENT_ENDED.inject(target(driver), new Dice(1)));
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    RoomAgent.Turns from;
+    RoomAgent.Turns until;
+    do {
+      // What was said before it ended is in the pipe.
+      from = RoomAgent.Turns.parse(out.readLine());
+      for (int i = 0; i < 200; i++) {
+        out.readLine();
+      }
+      until = RoomAgent.Turns.parse(out.readLine());
+      assertTrue(System.nanoTime() < end, "the thread still waits for events: " + until);
+    } while (from.agent() != until.agent());
+    assertTrue(first.other() < from.other() && from.other() < until.other(), first + " " + from + " " + until);
+    assertFalse(taskNames(driver).contains("sluice-ucx"), taskNames(driver).toString());
+  }
+
+  private static List<String> taskNames(Process process) throws IOException {
+    List<String> names = new ArrayList<>();
+    try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+      for (Path task : tasks.toList()) {
+        names.add(Files.readString(task.resolve("comm")).strip());
+      }
+    }
+    return names;
+  }
+
+  @Test
+  void theExecutorInPlaceOfAKilledOneFindsNoLibrary() throws Exception {
+    Path library = Files.copy(prepared.resolve("calls.so"), folder.resolve("libsluice_jni.so"));
+    Process driver = start("bash", "-c", "while true; do \"$1\" -cp \"$2\" " + RoomLibrary.class.getName()
+        + " \"$3\" & echo $!; wait $!; done", "bash",
+        Path.of(System.getProperty("java.home"), "bin", "java").toString(), System.getProperty("java.class.path"),
+        library.toString());
+    BufferedReader out = output(driver);
+    ProcessHandle executor = ProcessHandle.of(Long.parseLong(out.readLine())).orElseThrow();
+    await(out, "loaded");
+    assertTrue(Fault.LIBRARY_GONE.inject(target(driver, executor), new Dice(1)));
+    ProcessHandle replaced = replacement(out);
+    String failure = out.readLine();
+    assertTrue(failure.startsWith("not loaded: ") && failure.contains("taken away by the soak"), failure);
+    // When the fault is over the next one has it again.
+    replaced.destroyForcibly();
+    replacement(out);
+    await(out, "loaded");
+  }
+
+  /** The process whose id comes next, behind what the shell says of the one that was killed. */
+  private static ProcessHandle replacement(BufferedReader out) throws IOException {
+    for (String line = out.readLine(); line != null; line = out.readLine()) {
+      if (line.matches("\\d+")) {
+        return ProcessHandle.of(Long.parseLong(line)).orElseThrow();
+      }
+    }
+    throw new AssertionError("no process came in place of the killed one");
+  }
+
+  @Test
   void whereNothingReadsOrMapsNothingIsHarmed() throws Exception {
     Process driver = sleeping();
-    for (Fault fault : List.of(Fault.READS_FAIL, Fault.MAPPINGS_REFUSED, Fault.CONNECTIONS_CUT)) {
+    for (Fault fault : List.of(Fault.READS_FAIL, Fault.MAPPINGS_REFUSED, Fault.AGENT_ENDED,
+        Fault.CONNECTIONS_CUT)) {
       assertFalse(fault.inject(target(driver), new Dice(1)), fault.label());
     }
   }

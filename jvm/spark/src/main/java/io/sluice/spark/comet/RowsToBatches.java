@@ -1,6 +1,7 @@
 package io.sluice.spark.comet;
 
 import java.util.NoSuchElementException;
+import java.util.function.BooleanSupplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -27,17 +28,22 @@ final class RowsToBatches extends AbstractIterator<Product2<Object, Object>> {
   private static final long USUAL_BYTES = 16 << 20;
 
   private final Iterator<? extends Product2<?, ?>> rows;
+  private final BooleanSupplier alone;
   private final CometArrow arrow;
+  /** A row that does not belong to the batch before it; {@link #rows} is not asked for the next one meanwhile. */
+  private InternalRow waiting;
   private ColumnarBatch current;
   private boolean closed;
 
   /**
-   * @param rows pairs of partition and {@code UnsafeRow}
+   * @param rows pairs of partition and {@code UnsafeRow}, each of which is valid until the next one is asked for
+   * @param alone whether the row that {@code rows} gave last is a batch of its own
    * @param comets the loader of Comet's classes
    */
-  RowsToBatches(
-      Iterator<? extends Product2<?, ?>> rows, StructType schema, ClassLoader comets, TaskContext context) {
+  RowsToBatches(Iterator<? extends Product2<?, ?>> rows, BooleanSupplier alone, StructType schema, ClassLoader comets,
+      TaskContext context) {
     this.rows = rows;
+    this.alone = alone;
     this.arrow = new CometArrow(comets, schema);
     context.addTaskCompletionListener((TaskCompletionListener) done -> close());
   }
@@ -46,7 +52,7 @@ final class RowsToBatches extends AbstractIterator<Product2<Object, Object>> {
   @Override
   public synchronized boolean hasNext() {
     closeCurrent();
-    return !closed && rows.hasNext();
+    return !closed && (waiting != null || rows.hasNext());
   }
 
   @Override
@@ -60,13 +66,25 @@ final class RowsToBatches extends AbstractIterator<Product2<Object, Object>> {
 
   private ColumnarBatch fill() {
     try (CometArrow.Batch batch = arrow.newBatch()) {
+      if (waiting != null) {
+        batch.add(waiting);
+        waiting = null;
+        return batch.finish();
+      }
       int count = 0;
       long bytes = 0;
       while (count < MOST_ROWS && bytes < USUAL_BYTES && rows.hasNext()) {
         InternalRow row = (InternalRow) rows.next()._2();
+        if (count > 0 && alone.getAsBoolean()) {
+          waiting = row;
+          break;
+        }
         batch.add(row);
         count++;
         bytes += ((UnsafeRow) row).getSizeInBytes();
+        if (alone.getAsBoolean()) {
+          break;
+        }
       }
       return batch.finish();
     }

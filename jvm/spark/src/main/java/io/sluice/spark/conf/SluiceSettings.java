@@ -45,12 +45,12 @@ public final class SluiceSettings {
           + "spark.plugins with Comet's plugin in it, and has no effect with spark.sluice.enabled=false or "
           + "spark.sluice.sql.exchange=false.");
 
-  public static final Setting<Boolean> COLUMNAR = Setting.flag("spark.sluice.columnar", false, true,
+  public static final Setting<Boolean> COLUMNAR = Setting.flag("spark.sluice.columnar", true, true,
       "Whether the rows of an exchange that lie in batches of columns are written from them, without being made "
           + "rows before: where a vectorised scan, a cached table or another columnar operator is directly below an "
           + "exchange that hashes columns, divides by ranges of columns or has one partition, and all columns have "
-          + "atomic types. With false, Spark makes rows of them first. The written bytes are the same. Off by default, "
-          + "as it is new and was measured beside other load only. A session can change it at run "
+          + "atomic types. With false, Spark makes rows of them first. The written bytes are the same. A session can "
+          + "change it at run "
           + "time for the plans that it makes from then on. It needs spark.plugins, and has no effect with "
           + "spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
 

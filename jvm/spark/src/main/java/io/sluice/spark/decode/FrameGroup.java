@@ -12,7 +12,8 @@ import java.util.List;
 
 /**
  * Reads several frames that follow each other to where they lie behind each other, so that they are decoded to one
- * batch of columns. Not for sealed frames. Not thread-safe.
+ * batch of columns; where asked for, frames of one row stay alone. Not for sealed frames. Not
+ * thread-safe.
  */
 public final class FrameGroup implements AutoCloseable {
   /** A batch ends before a frame with which it would have more rows; Comet's own batches have as many. */
@@ -32,6 +33,7 @@ public final class FrameGroup implements AutoCloseable {
   private final FrameReader frames;
   private final ReadMemory memory;
   private final ReadCounts counts;
+  private final boolean singleRowsAlone;
   private final ReusedMemory encoded = new ReusedMemory();
   private final List<Part> parts = new ArrayList<>();
   private long bytes;
@@ -40,10 +42,12 @@ public final class FrameGroup implements AutoCloseable {
   /** Whether the current frame of {@link #frames} has not been read yet. */
   private boolean frameWaits;
 
-  public FrameGroup(FrameReader frames, ReadMemory memory, ReadCounts counts) {
+  /** @param singleRowsAlone whether a frame of one row is a batch of its own */
+  public FrameGroup(FrameReader frames, ReadMemory memory, ReadCounts counts, boolean singleRowsAlone) {
     this.frames = frames;
     this.memory = memory;
     this.counts = counts;
+    this.singleRowsAlone = singleRowsAlone;
   }
 
   /**
@@ -64,7 +68,8 @@ public final class FrameGroup implements AutoCloseable {
     do {
       read();
       frameWaits = frames.next();
-    } while (frameWaits && rows + frames.header().records() <= MOST_ROWS
+    } while (frameWaits && !(singleRowsAlone && (rows == 1 || frames.header().records() == 1))
+        && rows + frames.header().records() <= MOST_ROWS
         && decodedBytes + frames.header().decodedBytes() <= MOST_DECODED_BYTES
         && bytes + frames.frameBytes() <= encoded.bytes());
     return true;

@@ -45,6 +45,7 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
   private int segmentRows;
   private int segmentLeft;
   private int batchLeft;
+  private int batchRows;
 
   /**
    * @param memory all that {@code batches} hold
@@ -72,6 +73,11 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
     }
     segmentLeft--;
     return cursor.advance();
+  }
+
+  /** Whether the row that {@link #next} gave last is the only one of its batch. */
+  public boolean isAlone() {
+    return batchRows == 1;
   }
 
   /** Between two segments: whether there is another row; starts the next segment of the current batch. */
@@ -124,7 +130,8 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
     } else {
       cursor.openCopy(batch);
     }
-    batchLeft = batch.rows();
+    batchRows = batch.rows();
+    batchLeft = batchRows;
   }
 
   private void startSegment() {

@@ -98,9 +98,8 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   public Iterator<Product2<K, C>> read() {
     Opened opened = open();
     InsideTask insideTask = new InsideTask(context);
-    RowIterator rows = new RowIterator(batches(opened.frames(), opened.memory(), opened.counts()), opened.memory(),
-        context, metrics, opened.failures(), insideTask);
-    context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
+    RowIterator rows =
+        rows(opened, batches(opened.frames(), opened.memory(), opened.counts()), insideTask);
     if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
@@ -109,14 +108,29 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
         .records();
   }
 
+  private RowIterator rows(Opened opened, BatchSource batches, InsideTask insideTask) {
+    RowIterator rows =
+        new RowIterator(batches, opened.memory(), context, metrics, opened.failures(), insideTask);
+    context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
+    return rows;
+  }
+
   /** The records of one of Comet's exchanges: pairs of 0 and batch. */
   public Iterator<Product2<Object, Object>> readBatches(CometDependency comets) {
-    if (!executor.nativeCore() || executor.frameKey().isPresent() || !CometReaders.decodes(comets)) {
-      return CometReaders.ofRows(comets, read(), context);
+    boolean singleRowsAlone = CometReaders.singleRowsAlone(comets);
+    if (executor.nativeCore() && executor.frameKey().isEmpty() && CometReaders.decodes(comets)) {
+      Opened opened = open();
+      FrameGroup frames = new FrameGroup(opened.frames(), opened.memory(), opened.counts(), singleRowsAlone);
+      return CometReaders.decoded(comets, frames, opened.memory(), context, metrics, opened.failures());
+    }
+    if (!singleRowsAlone) {
+      return CometReaders.ofRows(comets, read(), () -> false, context);
     }
     Opened opened = open();
-    FrameGroup frames = new FrameGroup(opened.frames(), opened.memory(), opened.counts());
-    return CometReaders.decoded(comets, frames, opened.memory(), context, metrics, opened.failures());
+    // Decodes frame by frame; reading ahead joins small ones.
+    RowIterator rows = rows(opened,
+        new InlineDecoder(opened.frames(), decoder(), opened.memory(), opened.counts()), new InsideTask(context));
+    return CometReaders.ofRows(comets, rows, rows::isAlone, context);
   }
 
   /** The blocks, the first of which have been asked for. */
@@ -151,7 +165,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
 
   private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts counts) {
     PoolThreads threads = executor.settings().reader().threads();
-    FrameDecoder decoder = sampling(executor.nativeCore() ? FrameDecoder.NATIVE : FrameDecoder.JAVA);
+    FrameDecoder decoder = decoder();
     // Without idle cores now there will hardly be many while this task runs.
     if (threads.most() == 0 || threads.onlyOnIdleCores() && !executor.decoders().hasIdle()) {
       return new InlineDecoder(frames, decoder, memory, counts);
@@ -161,7 +175,8 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   }
 
   /** The decoder, or one that also looks at the encodings of a frame, if this process has not yet. */
-  private FrameDecoder sampling(FrameDecoder decoder) {
+  private FrameDecoder decoder() {
+    FrameDecoder decoder = executor.nativeCore() ? FrameDecoder.NATIVE : FrameDecoder.JAVA;
     int shuffleId = handle.shuffleId();
     SampledShuffles sampled = executor.sampledShuffles();
     return handle.figures() == null || sampled.contains(shuffleId) ? decoder

@@ -128,8 +128,8 @@ final class Diagnosis {
     long projected = row.of(Counter.WRITE_ROWS_PROJECTED);
     return Amounts.count(projected) + " of " + Amounts.count(projected + row.of(Counter.WRITE_ROWS_OF_BATCHES))
         + " rows of shuffle " + row.shuffleId() + " that lay in batches of columns were made one by one, most often "
-        + "because the block memory had no room for copies; more of it is spark.sluice.memory.limit, and without "
-        + "spark.sluice.columnar Spark makes rows faster.";
+        + "because the block memory had no room for copies; more of it is spark.sluice.memory.limit, and with "
+        + "spark.sluice.columnar=false Spark makes rows faster.";
   }
 
   /** The field that has most of the bytes and did not become smaller; null if there is none. */

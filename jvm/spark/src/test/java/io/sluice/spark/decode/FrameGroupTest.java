@@ -59,13 +59,22 @@ class FrameGroupTest {
   }
 
   private static FrameGroup group(TestBlocks blocks, TestMemory memory, Counters counters) {
-    return new FrameGroup(new FrameReader(blocks, memory), memory, new ReadCounts(counters));
+    return group(blocks, memory, counters, false);
+  }
+
+  private static FrameGroup group(TestBlocks blocks, TestMemory memory, Counters counters, boolean singleRowsAlone) {
+    return new FrameGroup(new FrameReader(blocks, memory), memory, new ReadCounts(counters), singleRowsAlone);
   }
 
   private List<Long> batches(TestBlocks blocks) throws Exception {
+    return batches(blocks, false);
+  }
+
+  private List<Long> batches(TestBlocks blocks, boolean singleRowsAlone) throws Exception {
     List<Long> rows = new ArrayList<>();
     Counters counters = new Counters();
-    try (TestMemory memory = new TestMemory(); FrameGroup group = group(blocks, memory, counters)) {
+    try (TestMemory memory = new TestMemory();
+        FrameGroup group = group(blocks, memory, counters, singleRowsAlone)) {
       while (group.next()) {
         rows.add(group.decode(this::decode));
       }
@@ -82,6 +91,16 @@ class FrameGroupTest {
         PlainFrames.block(10_000, 1, 9_000), PlainFrames.block(19_000, 1, 1));
     assertEquals(List.of(8_100L, 1_900L, 9_000L, 1L), batches(blocks));
     assertEquals(PlainFrames.range(0, 19_001), values);
+  }
+
+  @Test
+  void framesOfOneRowStayAloneWhereThatIsAskedFor() throws Exception {
+    byte[][] blocks = {PlainFrames.frame(0, 1), PlainFrames.frame(1, 1), PlainFrames.frame(2, 3),
+      PlainFrames.frame(5, 2), PlainFrames.frame(7, 1), PlainFrames.frame(8, 2)};
+    assertEquals(List.of(1L, 1L, 5L, 1L, 2L), batches(TestBlocks.of(blocks), true));
+    assertEquals(PlainFrames.range(0, 10), values);
+    values.clear();
+    assertEquals(List.of(10L), batches(TestBlocks.of(blocks)));
   }
 
   @Test

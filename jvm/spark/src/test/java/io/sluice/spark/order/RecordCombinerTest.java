@@ -293,7 +293,7 @@ class RecordCombinerTest {
   }
 
   /** Nothing is lost or doubled; while nothing is spilled, the order of values stays. */
-  @VariantsInAll(oneOf = 2)
+  @VariantsInAll
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3000, COUNT - 1})
   void memoryIsTakenAwayAtSomeRecord(int at) {

@@ -343,8 +343,8 @@ class PagesTest {
         "2 tasks of shuffle 4 moved records that were being combined to Spark's map, which can spill: memory was "
             + "short, or a key came that its bytes cannot stand for.",
         "1,500 of 6,000 rows of shuffle 4 that lay in batches of columns were made one by one, most often because the "
-            + "block memory had no room for copies; more of it is spark.sluice.memory.limit, and without "
-            + "spark.sluice.columnar Spark makes rows faster."),
+            + "block memory had no room for copies; more of it is spark.sluice.memory.limit, and with "
+            + "spark.sluice.columnar=false Spark makes rows faster."),
         rows.diagnosis().sentences());
   }
 
