@@ -67,7 +67,8 @@ final class MarkerWatch implements AutoCloseable {
 
   private static String kind(Path file) {
     String name = file.getFileName().toString();
-    return name.startsWith("temp_shuffle") ? "spill" : name.endsWith(".data") ? "data" : "other";
+    // Until it is committed a data file has a name with something behind that.
+    return name.startsWith("temp_shuffle") ? "spill" : name.contains(".data") ? "data" : "other";
   }
 
   /** Ends the watch. Which kinds of files (spill, data, other) had the text at some time. */
