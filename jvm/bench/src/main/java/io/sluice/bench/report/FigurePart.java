@@ -58,8 +58,8 @@ public enum FigurePart {
   SPILLING_200M("scale/spilling-200m.json", 130, "the same of 200 million, which needs 24 GB of disk",
       "bench spilling --rows 200000000 --warmups 0 --runs 1"),
 
-  COMET_TPCH("peers/comet-tpch.json", 60, "TPC-H at scale 1 beside Comet, on Spark 3.5.8",
-      "bench tpch --engines stock,sluice,comet,comet+sluice --warmups 1 --runs 3"),
+  COMET_TPCH("peers/comet-tpch.json", 100, "TPC-H at scale 2 beside Comet, on Spark 3.5.8",
+      "bench tpch --engines stock,sluice,comet,comet+sluice --scale 2 --warmups 1 --runs 3"),
   PEERS("peers/workloads.json", 80, "shuffles beside other projects', whose servers build/peer-homes must have",
       "bench repartition join sort groupby skew-join terasort --engines stock,sluice,comet,celeborn,uniffle "
           + FigurePart.HOMES + " --warmups 2 --runs 3"),
