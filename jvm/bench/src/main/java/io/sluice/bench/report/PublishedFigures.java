@@ -81,12 +81,13 @@ public final class PublishedFigures {
 
   /** Of those parts that were measured, and which were not. */
   private String spilling() {
-    String missing = FigurePart.SPILLING.stream().filter(part -> results(List.of(part)).isEmpty())
-        .map(FigurePart::label).collect(Collectors.joining(","));
-    List<BenchResult> results = results(FigurePart.SPILLING);
-    String unmeasured = missing.isEmpty() ? "" : "Not measured yet: `./sluice figures --only " + missing + "`.";
-    return results.isEmpty() ? unmeasured
-        : SpillFigures.render(results) + (missing.isEmpty() ? "" : "\n\n" + unmeasured);
+    FigurePart[] missing = FigurePart.SPILLING.stream().filter(part -> results(List.of(part)).isEmpty())
+        .toArray(FigurePart[]::new);
+    if (missing.length == FigurePart.SPILLING.size()) {
+      return notMeasured(missing);
+    }
+    return SpillFigures.render(results(FigurePart.SPILLING))
+        + (missing.length == 0 ? "" : "\n\n" + notMeasured(missing));
   }
 
   private String section(String name) {

@@ -50,9 +50,8 @@ public final class SluiceSettings {
           + "rows before: where a vectorised scan, a cached table or another columnar operator is directly below an "
           + "exchange that hashes columns, divides by ranges of columns or has one partition, and all columns have "
           + "atomic types. With false, Spark makes rows of them first. The written bytes are the same. A session can "
-          + "change it at run "
-          + "time for the plans that it makes from then on. It needs spark.plugins, and has no effect with "
-          + "spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
+          + "change it at run time for the plans that it makes from then on. It needs spark.plugins, and has no effect "
+          + "with spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
 
   public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
       "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.UNREFERENCED, Locale.ROOT, true,
