@@ -277,23 +277,27 @@ class RoomTest {
   void theThreadThatReadsOneSidedlyEndsAloneAndForGood() throws Exception {
     Process driver = java(RoomAgent.class);
     BufferedReader out = output(driver);
-    RoomAgent.Turns first = RoomAgent.Turns.parse(out.readLine());
+    await(out, turns -> turns.agent() > 0 && turns.other() > 0);
     assertTrue(taskNames(driver).contains("sluice-ucx"), taskNames(driver).toString());
     assertTrue(Fault.AGENT_ENDED.inject(target(driver), new Dice(1)));
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    RoomAgent.Turns from;
-    RoomAgent.Turns until;
-    do {
-      // What was said before it ended is in the pipe.
-      from = RoomAgent.Turns.parse(out.readLine());
-      for (int i = 0; i < 200; i++) {
-        out.readLine();
-      }
-      until = RoomAgent.Turns.parse(out.readLine());
-      assertTrue(System.nanoTime() < end, "the thread still waits for events: " + until);
-    } while (from.agent() != until.agent());
-    assertTrue(first.other() < from.other() && from.other() < until.other(), first + " " + from + " " + until);
+    RoomAgent.Turns last = await(out, turns -> !taskNames(driver).contains("sluice-ucx"));
+    await(out, turns -> turns.other() > last.other() + 100);
     assertFalse(taskNames(driver).contains("sluice-ucx"), taskNames(driver).toString());
+  }
+
+  /** The first of the turns that come which are as asked. */
+  private static RoomAgent.Turns await(BufferedReader out, TurnsAre asked) throws IOException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    RoomAgent.Turns turns;
+    do {
+      assertTrue(System.nanoTime() < end, "not within 30 s");
+      turns = RoomAgent.Turns.parse(out.readLine());
+    } while (!asked.of(turns));
+    return turns;
+  }
+
+  private interface TurnsAre {
+    boolean of(RoomAgent.Turns turns) throws IOException;
   }
 
   private static List<String> taskNames(Process process) throws IOException {
