@@ -23,7 +23,8 @@ final class MigrationTable {
   private static final String MAX_IN_FLIGHT = "spark.reducer.maxSizeInFlight";
 
   private static final String GPU_MEMORY =
-      "Device memory of RAPIDS' SQL plugin, which still reads it. Sluice has none, but with spark.sluice.gpu.";
+      "Device memory of RAPIDS' SQL plugin, which still reads it. Sluice's is spark.sluice.gpu.memory.limit, none by "
+          + "default.";
   private static final String HOST_MEMORY =
       "Host memory of RAPIDS' SQL plugin, which still reads it. Sluice's own is spark.sluice.memory.limit.";
   private static final String KUDO =
@@ -140,8 +141,9 @@ final class MigrationTable {
             "How much host memory RAPIDS' SQL plugin spills GPU data to, which it still reads. In mode UCX it held map "
                 + "outputs too: for those set spark.sluice.cache.hostLimit.",
             "host.spillStorageSize")
-        .stays("Pinned host memory of RAPIDS' SQL plugin, which still reads it. Sluice pins nothing but what an RDMA "
-            + "device registers: spark.sluice.transport.maxMappedBytes limits it.",
+        .stays("Pinned host memory of RAPIDS' SQL plugin, which still reads it. Sluice pins what an RDMA device "
+            + "registers, within spark.sluice.transport.maxMappedBytes, and with spark.sluice.gpu within "
+            + "spark.sluice.gpu.pinned.limit and spark.sluice.gpu.pages.limit.",
             "pinnedPool.size", "pinnedPool.setCuioDefault")
         .stays(HOST_MEMORY, "host.pageablePool.size", "host.offHeapLimit.enabled", "host.offHeapLimit.size",
             "host.taskOverhead.size", "host.spillToDiskBounceBufferSize", "host.spillToDiskBounceBuffers")
@@ -152,7 +154,8 @@ final class MigrationTable {
             "host.partialFileBufferMemoryThreshold")
         .stays(
             "The allocator of device memory (pool, arena, asynchronous), for RAPIDS' SQL plugin, which still reads it. "
-                + "Sluice's memory is host memory, from an arena with nothing to choose (docs/decisions/0010).",
+                + "Sluice's memory, a GPU's too (spark.sluice.gpu.memory.limit), is from arenas with nothing to choose "
+                + "(docs/decisions/0010, 0030).",
             "gpu.pool", "gpu.pooling.enabled")
         .stays(GPU_MEMORY, "gpu.allocFraction", "gpu.allocSize", "gpu.minAllocFraction", "gpu.maxAllocFraction",
             "gpu.reserve", "gpu.debug", "gpu.state.debug", "gpu.state.enable", "gpu.oomDumpDir", "gpu.oomMaxRetries",
@@ -247,7 +250,8 @@ final class MigrationTable {
         .notNeeded("Concerns large two-sided messages. Blocks are one-sided reads, whose number of cards is "
             + "UCX_MAX_RMA_RAILS.", "RNDV_SCHEME", "MAX_RNDV_RAILS")
         .notNeeded("UCX's default, 4096, is longer than the 1024 that older guides set.", "IB_RX_QUEUE_LEN")
-        .notNeeded("No GPU memory is moved.", "IB_GPU_DIRECT_RDMA")
+        .notNeeded("Blocks that executors read from each other are in host memory or files, whether a GPU encoded them or "
+            + "not.", "IB_GPU_DIRECT_RDMA")
         .stays("UCX reads it. Set it only where idle TCP connections break (docs/deployment/ucx.md).", "TCP_KEEPINTVL")
         .stays("UCX reads it: the cards or interfaces to use.", "NET_DEVICES");
   }

@@ -232,6 +232,35 @@ class ReadAheadDecoderTest {
     assertTrue(counters.get(Counter.READ_FRAMES_BY_POOL) >= 15);
   }
 
+  /** As a shuffle of many partitions has them: a job has one block (of 1,600 bytes of rows), or ten. */
+  @ParameterizedTest
+  @CsvSource({"0", "16000"})
+  void blocksOfOneFrameEachAreDecodedByThePoolAsTheyArrive(long minPoolBytes) throws Exception {
+    CountDownLatch byPool = new CountDownLatch(3);
+    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
+      if (Thread.currentThread() != consumer) {
+        byPool.countDown();
+      } else {
+        await(byPool);
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
+    };
+    long[] consumed = new long[2];
+    TestBlocks blocks = new TestBlocks(Integer.MAX_VALUE, true).arrived(50, () -> consumed[1] = consumed[0]);
+    for (int i = 0; i < 100; i++) {
+      blocks.add(PlainFrames.block(i * 100L, 1, 100));
+    }
+    try (ReadAheadDecoder batches = batches(blocks, firstByTask, minPoolBytes)) {
+      while (batches.hasNext()) {
+        consumed[0] += batches.next().rows();
+      }
+    }
+    assertEquals(10_000, consumed[0]);
+    assertEquals(5_000, consumed[1], "the task waited for a block when it had used all that had arrived");
+    assertEquals(100, counters.get(Counter.READ_FRAMES));
+    assertTrue(counters.get(Counter.READ_FRAMES_BY_POOL) >= 3);
+  }
+
   @ParameterizedTest
   @CsvSource({"0, 1", "1, 1", "3, 1", "3, 100000", "3, 1073741824"})
   void rowsOfSmallFramesComeInOrderWhicheverThreadDecodesThem(int threads, long inFlightBytes) throws Exception {

@@ -22,6 +22,8 @@ public final class TestBlocks implements BlockInputs {
   private final boolean sizeKnown;
   private int next;
   private int open;
+  private int arrived = Integer.MAX_VALUE;
+  private Runnable onWait = () -> {};
 
   TestBlocks(int bytesPerRead, boolean sizeKnown) {
     this.bytesPerRead = bytesPerRead;
@@ -41,6 +43,16 @@ public final class TestBlocks implements BlockInputs {
     return this;
   }
 
+  /**
+   * Only the first {@code count} have arrived. Who asks for the one behind them waits: {@code onWait} is run, and all
+   * have arrived.
+   */
+  TestBlocks arrived(int count, Runnable waited) {
+    arrived = count;
+    onWait = waited;
+    return this;
+  }
+
   /** Blocks opened and not closed. */
   int open() {
     return open;
@@ -54,6 +66,10 @@ public final class TestBlocks implements BlockInputs {
   public BlockInput next() {
     if (next == blocks.size()) {
       return null;
+    }
+    if (next >= arrived) {
+      onWait.run();
+      arrived = Integer.MAX_VALUE;
     }
     byte[] bytes = blocks.get(next);
     open++;
@@ -76,7 +92,7 @@ public final class TestBlocks implements BlockInputs {
 
   @Override
   public boolean nextHasArrived() {
-    return next < blocks.size();
+    return next < Math.min(blocks.size(), arrived);
   }
 
   @Override
