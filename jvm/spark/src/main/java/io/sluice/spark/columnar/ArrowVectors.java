@@ -20,11 +20,8 @@ final class ArrowVectors {
    */
   static FieldVector of(ArrowColumnVector vector, StructField field, ValueLayout layout, int rows) {
     ValueVector below = vector.getValueVector();
-    if (below.getValueCount() < rows) {
-      throw new SluiceException("column '" + field.name() + "' of a batch of " + rows + " rows has "
-          + below.getValueCount() + " values: the batch was closed, or is no batch");
-    }
-    if (!(below instanceof FieldVector) || !isLaidOut(below, field, layout)) {
+    // Spark's code does not ask how many values there are, so who makes a vector need not have said it.
+    if (below.getValueCount() < rows || !(below instanceof FieldVector) || !isLaidOut(below, field, layout)) {
       return null;
     }
     if (!field.nullable() && below.getNullCount() > 0) {

@@ -100,8 +100,10 @@ final class ColumnExport {
       throw new SluiceException(name() + " has no values: the batch was closed, or its "
           + vector.getClass().getSimpleName() + " was never filled", e);
     } catch (IndexOutOfBoundsException e) {
-      throw new SluiceException(name() + " has fewer values than the batch, which has " + rows + " rows: "
-          + vector.getClass().getSimpleName() + " says " + e.getMessage(), e);
+      throw new SluiceException(
+          name() + " has fewer values than the batch, which has " + rows + " rows, or the batch was "
+              + "closed: " + vector.getClass().getSimpleName() + " says " + e.getMessage(),
+          e);
     }
   }
 
@@ -140,6 +142,10 @@ final class ColumnExport {
     WritableColumnVector own = (WritableColumnVector) vector;
     ValueLayout have = ValueLayout.of(own.dataType()).orElse(null);
     if (have == null || !have.liesAs(layout)) {
+      if (own.hasDictionary() || own.isAllNull()) {
+        // Spark's code asks the dictionary for values of the plan's type, and of nulls for none.
+        return null;
+      }
       throw new SluiceException(name() + " has values of " + own.dataType().simpleString() + ", and the plan "
           + field.dataType().simpleString());
     }

@@ -250,8 +250,10 @@ final class MigrationTable {
         .notNeeded("Concerns large two-sided messages. Blocks are one-sided reads, whose number of cards is "
             + "UCX_MAX_RMA_RAILS.", "RNDV_SCHEME", "MAX_RNDV_RAILS")
         .notNeeded("UCX's default, 4096, is longer than the 1024 that older guides set.", "IB_RX_QUEUE_LEN")
-        .notNeeded("Blocks that executors read from each other are in host memory or files, whether a GPU encoded them or "
-            + "not.", "IB_GPU_DIRECT_RDMA")
+        .notNeeded(
+            "Blocks that executors read from each other are in host memory or files, whether a GPU encoded them or "
+                + "not.",
+            "IB_GPU_DIRECT_RDMA")
         .stays("UCX reads it. Set it only where idle TCP connections break (docs/deployment/ucx.md).", "TCP_KEEPINTVL")
         .stays("UCX reads it: the cards or interfaces to use.", "NET_DEVICES");
   }

@@ -12,6 +12,7 @@ import io.sluice.spark.columnar.TestVectors.Kind;
 import io.sluice.spark.decode.TestMemory;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -279,7 +280,8 @@ class VectorExportTest {
     SluiceException failure = fails(new StructType().add("n", DataTypes.LongType), 3,
         TestVectors.vector(Kind.OTHER, DataTypes.LongType, 1L, 2L));
     assertTrue(failure.getMessage().startsWith(
-        "column 0 ('n') of a batch has fewer values than the batch, which has 3 rows: OtherVector says"),
+        "column 0 ('n') of a batch has fewer values than the batch, which has 3 rows, or the batch was closed: OtherVector "
+            + "says"),
         failure.getMessage());
   }
 
@@ -307,6 +309,36 @@ class VectorExportTest {
           fails(new StructType().add("s", DataTypes.StringType), 8, new ArrowColumnVector(strings)).getMessage());
       longs.close();
       strings.close();
+    }
+  }
+
+  /** Spark reads such vectors, too. */
+  @Test
+  void arrowsVectorsThatDoNotSayHowManyValuesTheyHaveAreRead() throws IOException {
+    try (BufferAllocator allocator = new RootAllocator()) {
+      BigIntVector longs = new BigIntVector("l", allocator);
+      VarCharVector strings = new VarCharVector("s", allocator);
+      longs.allocateNew(3);
+      strings.allocateNew(3);
+      for (int i = 0; i < 3; i += 2) {
+        longs.set(i, 7L + i);
+        strings.setSafe(i, ("text " + i).getBytes(StandardCharsets.UTF_8));
+      }
+      StructType schema = new StructType().add("l", DataTypes.LongType).add("s", DataTypes.StringType);
+      try (ColumnarBatch batch = new ColumnarBatch(
+          new ColumnVector[] {new ArrowColumnVector(longs), new ArrowColumnVector(strings)}, 3)) {
+        assertRows(schema, 3, batch);
+      }
+    }
+  }
+
+  /** As a file's dictionary of ints has it, read as longs. */
+  @Test
+  void valuesOfADictionaryOfAnotherTypeAreThoseOfThePlansType() throws IOException {
+    StructType schema = new StructType().add("i", DataTypes.LongType);
+    try (ColumnarBatch batch = new ColumnarBatch(new ColumnVector[] {
+      TestVectors.vector(Kind.ON_HEAP_DICTIONARY, DataTypes.IntegerType, 1L, 2L, 1L)}, 3)) {
+      assertRows(schema, 3, batch);
     }
   }
 
