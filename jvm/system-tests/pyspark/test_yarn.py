@@ -1,6 +1,7 @@
 """A YARN cluster on this machine, with the external shuffle service on its NodeManager and spark.authenticate: the
 commands of docs/deployment/yarn.md, as they are printed, give what Spark's own shuffle gives; with the second, blocks
-are read one-sidedly between executors that have proved the application's secret."""
+are read one-sidedly between executors that have proved the application's secret; with the third, the driver is in a
+container too."""
 
 import contextlib
 import json
@@ -57,10 +58,17 @@ def yarn(folder):
         cluster.stdout.close()
 
 
+def has_driver_in_container(events):
+    """YARN numbers the attempts of an application whose driver it starts, and keeps the driver's output."""
+    start = next(event for event in events if event["Event"] == "SparkListenerApplicationStart")
+    return "App Attempt ID" in start and "Driver Logs" in start
+
+
 @in_all
 class YarnTest(unittest.TestCase):
-    def defaults(self, folder, port):
-        """What a site's spark-defaults.conf says, for this machine."""
+    def defaults(self, folder, port, report):
+        """What a site's spark-defaults.conf says, for this machine, and where a driver in a container finds the
+        report's name and the loopback interface."""
         settings = {
             "spark.yarn.jars": f"local:{spark_jars()}/*", "spark.yarn.stagingDir": folder.as_uri(),
             "spark.authenticate": "true",
@@ -69,14 +77,16 @@ class YarnTest(unittest.TestCase):
             "spark.shuffle.service.port": port, "spark.executor.instances": 2, "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": FAST_START, "spark.yarn.am.extraJavaOptions": FAST_START,
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
+            "spark.driver.extraJavaOptions": FAST_START, "spark.yarn.appMasterEnv.JOB_REPORT": report,
+            "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": "127.0.0.1",
             "spark.sql.shuffle.partitions": 6, "spark.sql.adaptive.enabled": "false",
             "spark.sql.autoBroadcastJoinThreshold": -1,
             # Both executors are on one host: without it they would read each other's files.
             "spark.shuffle.readHostLocalDisk": "false",
             "spark.eventLog.enabled": "true", "spark.eventLog.compress": "false",
             "spark.eventLog.dir": (folder / "events").as_uri()}
-        (folder / "events").mkdir(exist_ok=True)
-        (folder / "conf").mkdir(exist_ok=True)
+        for part in ("events", "conf"):
+            (folder / part).mkdir(exist_ok=True)
         text = "".join(f"{key} {value}\n" for key, value in settings.items())
         (folder / "conf" / "spark-defaults.conf").write_text(text)
 
@@ -87,8 +97,9 @@ class YarnTest(unittest.TestCase):
             "SPARK_CONF_DIR": str(folder / "conf"), "APPLICATION": str(HERE / "cluster_jobs.py"),
             "SLUICE_JAR": arguments[arguments.index("--jars") + 1]}
 
-    def run_once(self, block, folder, name):
+    def run_once(self, block, folder, port, name):
         report = folder / f"{name}.json"
+        self.defaults(folder, port, report)
         known = set((folder / "events").iterdir())
         guide.run(block, folder, self.variables(folder) | {"JOB_REPORT": str(report)}, LIMIT_SECONDS)
         # Beside the events, a log's folder has checksums.
@@ -103,20 +114,23 @@ class YarnTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="yarn-run-", dir=BUILD, ignore_cleanup_errors=True) as name:
             folder = Path(name)
             with yarn(folder) as port:
-                self.defaults(folder, port)
-                stock, _ = self.run_once(stock_command, folder, "stock")
-                served, one_sided = (self.run_once(block, folder, name) for block, name in zip(
-                    guide.commands("docs/deployment/yarn.md", "test_yarn"), ("served", "one-sided"), strict=True))
+                stock, _ = self.run_once(stock_command, folder, port, "stock")
+                served, one_sided, in_cluster = (self.run_once(block, folder, port, name) for block, name in zip(
+                    guide.commands("docs/deployment/yarn.md", "test_yarn"), ("served", "one-sided", "in-cluster"),
+                    strict=True))
         self.assertEqual(997, len(stock["first"]))
-        for report, events in (served, one_sided):
+        for report, events in (served, one_sided, in_cluster):
             self.assertEqual(stock, report)
             self.assertEqual(report["first"], report["again"])
             kinds = [event["Event"] for event in events]
             self.assertGreaterEqual(kinds.count(REGISTERED), 4)
             self.assertGreaterEqual(kinds.count("SparkListenerExecutorRemoved"), 2)
-        self.assert_outputs_outlived_executors(served[1])
-        self.assertEqual(0, one_sided_blocks(served[1]))
+        for _, events in (served, in_cluster):
+            self.assert_outputs_outlived_executors(events)
+            self.assertEqual(0, one_sided_blocks(events))
         self.assertGreater(one_sided_blocks(one_sided[1]), 0)
+        self.assertEqual([False, False, True], [has_driver_in_container(events) for _, events in (
+            served, one_sided, in_cluster)])
 
     def assert_outputs_outlived_executors(self, events):
         """The job's last part reads map outputs of executors that are gone: from the service; none is made again."""

@@ -1,6 +1,8 @@
 package io.sluice.systemtests;
 
 import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.count;
+import static org.apache.spark.sql.functions.sum;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -14,6 +16,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
+import java.util.stream.StreamSupport;
 import org.apache.logging.log4j.Level;
 import org.apache.spark.Aggregator;
 import org.apache.spark.HashPartitioner;
@@ -23,6 +27,8 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.ShuffledRDD;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
@@ -167,18 +173,44 @@ class FallbackTest {
   /** Elsewhere than in Spark's tests push-based shuffle needs YARN. */
   @Test
   void pushBasedShuffleIsLeftToSpark() {
-    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+    List<Object> stocks;
+    try (SparkApplication application = withPushBasedShuffle(Engine.STOCK)) {
+      stocks = rowsAndGroups(application);
+    }
+    try (SparkApplication application = withPushBasedShuffle(Engine.UNDER_TEST)) {
+      assertEquals(stocks, rowsAndGroups(application));
+      if (Engine.writesFrames()) {
+        // The two sides of the join, the order, and the RDD's.
+        assertFormat(0, 4);
+        assertEquals(4, countedByItsReason("push-based shuffle"));
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_RECORDS));
+      }
+    }
+  }
+
+  private static SparkApplication withPushBasedShuffle(Engine engine) {
+    return SparkApplication.on(engine)
         .set("spark.shuffle.push.enabled", "true")
         .set("spark.testing", "true")
         .set("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
-        .start()) {
-      long groups = application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3).groupBy(n -> n % 2).count();
-      assertEquals(2, groups);
-      if (Engine.writesFrames()) {
-        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
-        assertEquals(1, countedByItsReason("push-based shuffle"));
-      }
-    }
+        .start();
+  }
+
+  /** The rows of a SQL query, in their order, and the groups of an RDD. */
+  private static List<Object> rowsAndGroups(SparkApplication application) {
+    Dataset<Row> events = Tables.events(application.session(), 3_000, 3);
+    Dataset<Row> totals = events.groupBy("k").agg(sum("y").as("total"), count("id").as("n"));
+    List<Row> rows = events.join(totals, "k").select("id", "total", "n", "name", "x").orderBy("id").collectAsList();
+    assertEquals(3_000, rows.size());
+    Map<Long, List<Integer>> groups = new TreeMap<>();
+    application.context().parallelize(IntStream.range(0, 1_000).boxed().toList(), 3).groupBy(n -> n * 31L % 7)
+        .collectAsMap().forEach((key, numbers) -> groups.put(key, sorted(numbers)));
+    assertEquals(7, groups.size());
+    return List.of(rows, groups);
+  }
+
+  private static List<Integer> sorted(Iterable<Integer> numbers) {
+    return StreamSupport.stream(numbers.spliterator(), false).sorted().toList();
   }
 
   @Test

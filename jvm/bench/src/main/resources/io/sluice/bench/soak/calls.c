@@ -50,6 +50,7 @@ static ssize_t (*next_read)(int, void *, size_t);
 static ssize_t (*next_pread)(int, void *, size_t, off64_t);
 static ssize_t (*next_sendfile)(int, int, off64_t *, size_t);
 static ssize_t (*next_write)(int, const void *, size_t);
+static ssize_t (*next_writev)(int, const struct iovec *, int);
 static ssize_t (*next_pwrite)(int, const void *, size_t, off64_t);
 static void *(*next_mmap)(void *, size_t, int, int, int, off64_t);
 static int (*next_epoll_wait)(int, struct epoll_event *, int, int);
@@ -64,6 +65,7 @@ static void find_next(void) {
   next_sendfile = dlsym(RTLD_NEXT, "sendfile64");
   next_pwrite = dlsym(RTLD_NEXT, "pwrite64");
   next_write = dlsym(RTLD_NEXT, "write");
+  next_writev = dlsym(RTLD_NEXT, "writev");
   next_mmap = dlsym(RTLD_NEXT, "mmap64");
   next_epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
   next_poll = dlsym(RTLD_NEXT, "poll");
@@ -131,6 +133,12 @@ ssize_t write(int to, const void *from, size_t count) {
   if (next_write == NULL) find_next();
   harmed(to, 0);
   return next_write(to, from, count);
+}
+
+ssize_t writev(int to, const struct iovec *from, int count) {
+  if (next_writev == NULL) find_next();
+  harmed(to, 0);
+  return next_writev(to, from, count);
 }
 
 ssize_t pwrite64(int to, const void *from, size_t count, off64_t at) {

@@ -17,6 +17,8 @@ import io.sluice.spark.metrics.Counters;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -179,13 +181,11 @@ class OutputCacheTest {
   void openAndMappedFilesStayReadableAfterAMove() throws IOException {
     open(1);
     commit(1, 1);
-    try (var channel = java.nio.channels.FileChannel.open(dataFile(1, 1))) {
-      var mapped = channel.map(java.nio.channels.FileChannel.MapMode.READ_ONLY, 0, OUTPUT_BYTES);
+    try (var channel = FileChannel.open(dataFile(1, 1))) {
+      var mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, OUTPUT_BYTES);
       commit(2, 1);
       assertEquals(List.of("1/1"), moved);
-      var read = java.nio.ByteBuffer.allocate(OUTPUT_BYTES);
-      assertEquals(OUTPUT_BYTES, channel.read(read));
-      assertArrayEquals(content(1, 1), read.array());
+      assertReadableBy(channel);
       byte[] fromMemory = new byte[OUTPUT_BYTES];
       mapped.get(fromMemory);
       assertArrayEquals(content(1, 1), fromMemory);
@@ -257,9 +257,14 @@ class OutputCacheTest {
   void anOutputRemovedWhileItMovesIsFreedByTheMovingThread() throws IOException {
     open(1);
     CachedOutput output = commit(1, 1);
-    afterCopy = () -> cache.removeShuffle(1);
-    assertNotNull(commit(2, 1));
-    assertEquals(OutputState.REMOVED, output.state());
+    List<String> lateReads = new ArrayList<>();
+    afterCopy = () -> lateReads.add(removedAndRead(output));
+    try (var channel = FileChannel.open(dataFile(1, 1))) {
+      assertNotNull(commit(2, 1));
+      assertEquals(OutputState.REMOVED, output.state());
+      assertReadableBy(channel);
+    }
+    assertEquals(List.of("REMOVED_WHILE_COPIED, readable"), lateReads);
     assertEquals(List.of(), moved);
     assertFalse(Files.exists(dataFile(1, 1), LinkOption.NOFOLLOW_LINKS));
     assertFalse(output.diskFile().exists());
@@ -419,13 +424,29 @@ class OutputCacheTest {
     goOn.countDown();
     awaitState(output, OutputState.IN_MEMORY);
     assertReadableIn(output, OutputState.IN_MEMORY);
-    try (var channel = java.nio.channels.FileChannel.open(dataFile(1, 1))) {
+    try (var channel = FileChannel.open(dataFile(1, 1))) {
       cache.removeShuffle(1);
       assertEquals(OutputState.REMOVED, output.state());
-      var read = java.nio.ByteBuffer.allocate(OUTPUT_BYTES);
-      assertEquals(OUTPUT_BYTES, channel.read(read));
-      assertArrayEquals(content(1, 1), read.array(), "who has it open reads on");
+      assertReadableBy(channel);
     }
+  }
+
+  /** Removes shuffle 1 in the middle of a copy; what a reader finds then that had not opened its output before. */
+  private String removedAndRead(CachedOutput output) {
+    cache.removeShuffle(1);
+    try {
+      boolean same = Arrays.equals(content(1, 1), Files.readAllBytes(dataFile(1, 1)));
+      return output.state() + (same ? ", readable" : ", other bytes");
+    } catch (IOException e) {
+      return output.state() + ", " + e;
+    }
+  }
+
+  /** Who opened the output 1 of shuffle 1 before it was freed reads on. */
+  private static void assertReadableBy(FileChannel channel) throws IOException {
+    ByteBuffer read = ByteBuffer.allocate(OUTPUT_BYTES);
+    assertEquals(OUTPUT_BYTES, channel.read(read));
+    assertArrayEquals(content(1, 1), read.array());
   }
 
   private void assertReadableIn(CachedOutput output, OutputState state) {
@@ -449,11 +470,17 @@ class OutputCacheTest {
   @Test
   void anOutputRemovedWhileItComesBackIsFreedByTheCopyingThread() throws IOException {
     CachedOutput output = onDiskWithRoom();
-    aroundReturn = () -> cache.removeShuffle(1);
-    cache.read(1, 100);
-    cache.read(1, 101);
-    awaitState(output, OutputState.REMOVED);
-    Await.until("it is freed", () -> cache.usedBytes() == 0);
+    List<String> lateReads = new CopyOnWriteArrayList<>();
+    aroundReturn = () -> lateReads.add(removedAndRead(output));
+    try (var channel = FileChannel.open(dataFile(1, 1))) {
+      cache.read(1, 100);
+      cache.read(1, 101);
+      awaitState(output, OutputState.REMOVED);
+      Await.until("it is freed", () -> cache.usedBytes() == 0);
+      assertReadableBy(channel);
+    }
+    assertEquals(List.of("REMOVED_WHILE_COPIED, readable", "REMOVED_WHILE_COPIED, readable"), lateReads,
+        "before and after the copy");
     assertFalse(Files.exists(dataFile(1, 1), LinkOption.NOFOLLOW_LINKS));
     assertFalse(output.diskFile().exists());
   }
