@@ -136,6 +136,19 @@ class PagesTest(unittest.TestCase):
             with self.subTest(block):
                 self.assertIn("shuffles of one executor use up to", self.typed(block))
 
+    def test_the_package_recommends_the_same_settings_as_the_checkout(self):
+        """So that what is tried with those of ./sluice conf holds for the wheel's."""
+        installed = self.typed("python -m sluice_spark jar").strip()
+        of_package, of_checkout = (
+            [" ".join(line.replace(str(jar), "JAR").split()) for line in self.typed(command, folder=folder).splitlines()
+             if line.startswith(("  --", "spark.")) or "shuffles of one executor use up to" in line]
+            for command, jar, folder in (("python -m sluice_spark conf spark.executor.memory=8g", installed, None),
+                                         ("./sluice conf spark.executor.memory=8g", self.jar, CHECKOUT)))
+        self.assertEqual(of_package, of_checkout)
+        self.assertIn("--conf spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager", of_package)
+        self.assertIn("spark.executor.extraClassPath JAR", of_package)
+        self.assertIn("shuffles of one executor use up to", of_package[-1])
+
     def test_the_jar_and_the_package_translate(self):
         settings = "spark.shuffle.manager com.nvidia.spark.rapids.spark350.RapidsShuffleManager\n"
         for name in ("spark-defaults.conf", "FILE"):

@@ -12,6 +12,7 @@ old_pyspark=3.5.8
 # Between it and the one of pyspark_tests; --all tests the wheel on them, too.
 middle_pysparks=(4.0.2 4.1.1)
 mypy_home=$build/mypy
+jupyter_home=$build/jupyter
 
 # The build backend is installed once, so later builds need no network.
 install_wheel_tools() {
@@ -197,14 +198,26 @@ command_release() {
   fi
 }
 
+# A Jupyter kernel and what runs notebooks in it, installed once.
+install_jupyter() {
+  local requirements=$root/tools/lib/jupyter-requirements.txt
+  if cmp -s "$requirements" "$jupyter_home/.complete"; then return; fi
+  rm -rf "$jupyter_home"
+  python3 -m venv "$jupyter_home" &&
+    "$jupyter_home/bin/pip" install --disable-pip-version-check --requirement "$requirements" &&
+    cp "$requirements" "$jupyter_home/.complete"
+}
+
 # What users install of build/release: the wheel, in a new environment of python3, and there its tests, a job with
 # --packages from the Maven repository, and the notebook. Needs the PySpark of pyspark_tests.
 install_tests() {
-  local pyspark found
+  local pyspark found jupyter
+  install_jupyter || return 1
+  jupyter=("$jupyter_home"/lib/python3*/site-packages)
   pyspark=("$pyspark_home"/lib/python3*/site-packages)
   found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || return 1
   wheel_dist=$build/release/python SLUICE_REPOSITORY=$build/release/maven \
-    SLUICE_NOTEBOOK=$root/python/quick-start.ipynb \
+    SLUICE_NOTEBOOK=$root/python/quick-start.ipynb SLUICE_JUPYTER=${jupyter[0]} \
     wheel_tests_on "$(command -v python3)" "$found" "${pyspark[0]}" 0 "$root"
 }
 

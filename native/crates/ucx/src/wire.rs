@@ -71,6 +71,8 @@ mod device_memory_tests;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
+mod memory_tests;
+#[cfg(test)]
 mod number_tests;
 #[cfg(test)]
 mod request_tests;

@@ -36,7 +36,7 @@ struct State {
 /// What UCX, or the test itself, does with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MemoryCall {
-    /// A registration: its handle, none if it was refused.
+    /// A registration: the access that UCX gives, and its handle, none if it was refused.
     Register {
         address: usize,
         bytes: usize,
@@ -66,6 +66,9 @@ pub(super) enum Planned {
     /// The request of this place ends.
     End(usize, Status),
 }
+
+/// Local and remote reads and writes, as in ucp.h.
+pub(super) const EVERY_ACCESS: c_uint = 1 << 0 | 1 << 1 | 1 << 8 | 1 << 9;
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
@@ -267,6 +270,8 @@ unsafe extern "C" fn mem_map(_: sys::Context, params: *const sys::MemMapParams, 
     let (address, bytes, prot) = unsafe { ((*params).address.addr(), (*params).length, (*params).prot) };
     // SAFETY: as above.
     let (mask, kind) = unsafe { ((*params).field_mask, (*params).memory_type) };
+    // The bit of `UCP_MEM_MAP_PARAM_FIELD_PROT` in ucp.h. Without it UCX allows all.
+    let prot = if mask & (1 << 3) != 0 { prot } else { EVERY_ACCESS };
     let made = STATE.with_borrow_mut(|state| {
         // The bit of `UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE` in ucp.h.
         state.types.push((mask & (1 << 4) != 0).then_some(kind));

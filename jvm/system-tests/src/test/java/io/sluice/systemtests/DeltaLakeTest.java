@@ -5,7 +5,10 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Delta Lake's commands that shuffle: MERGE, OPTIMIZE, Z-order, UPDATE and DELETE, and its optimized writes. */
+/**
+ * Delta Lake's commands that shuffle: MERGE, OPTIMIZE, Z-order, UPDATE and DELETE, and its optimized writes; exchanges
+ * of the batches of its tables, and of tables with deletion vectors.
+ */
 @InAll
 @Timeout(600)
 class DeltaLakeTest {
@@ -25,12 +28,17 @@ class DeltaLakeTest {
           .query("SELECT * FROM t")
           .run("UPDATE t SET k = k + 100 WHERE id % 17 = 0")
           .run("DELETE FROM t WHERE id % 23 = 0")
+          .queryOfBatches("SELECT /*+ REPARTITION(5, k) */ id, k, name, d FROM t")
           .run("OPTIMIZE t")
           .query("SELECT * FROM t WHERE k > 500")
           .shuffle("OPTIMIZE t ZORDER BY (k, name)")
           .query("SELECT d, count(*), sum(k), max(name) FROM t GROUP BY d")
           .query("SELECT * FROM t")
           .query("SELECT count(*), sum(id) FROM t VERSION AS OF 1")
+          // Rows that are deleted by a bitmap beside the file.
+          .run("ALTER TABLE t SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+          .run("DELETE FROM t WHERE id % 29 = 0")
+          .query("SELECT /*+ REPARTITION(4, k) */ id, k, name, d FROM t")
           .assertSameOnBothEngines("delta");
     }
   }

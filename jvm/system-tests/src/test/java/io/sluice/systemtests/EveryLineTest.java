@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.sum;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -29,17 +30,22 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.util.MutableURLClassLoader;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
 import scala.Tuple2;
 
 /**
  * The short test that runs on every Spark line and on every Java version: one SQL job whose blocks are damaged and one
- * RDD job whose executor dies, each compared with Spark's own shuffle, and executions whose outputs go when they end.
+ * RDD job whose executor dies, each compared with Spark's own shuffle, executions whose outputs go when they end, and
+ * the SQL job with encryption.
  */
 @Tag("everyLine")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class EveryLineTest {
   private static final long ROWS = 60_000;
   private static final int SLICES = 4;
@@ -68,6 +74,7 @@ class EveryLineTest {
   void stop() {
     if (application != null) {
       application.close();
+      application = null;
     }
   }
 
@@ -105,7 +112,8 @@ class EveryLineTest {
     JavaRDD<InternalRow> rows = Plans.rows(query(application));
     assertEquals(stockRows, Fingerprint.of(rows).unordered());
     if (Engine.writesFrames()) {
-      assertIsAFrame(ShuffleFiles.newestShuffle(application.localDir()).get(0));
+      FrameHeader header = firstHeader(ShuffleFiles.newestShuffle(application.localDir()).get(0));
+      assertTrue(header.records() > 0 && !header.isSealed(), header::toString);
     }
     int retriesBefore = application.events().retriedStages();
     Damage.BYTE_IN_THE_MIDDLE_FLIPPED.inflictBelow(application.localDir());
@@ -142,6 +150,30 @@ class EveryLineTest {
     assertEquals(ROWS, kept.collectAsList().size());
   }
 
+  /** The last test, because it ends the application of the others: a process has one at a time. */
+  @Order(Integer.MAX_VALUE)
+  @Test
+  void encryptedJoinGivesStocksRows() throws IOException {
+    stop();
+    try (SparkApplication encrypted = SparkApplication.on(Engine.UNDER_TEST)
+        .setAll(Map.of("spark.sluice.store", "files", "spark.io.encryption.enabled", "true")).start()) {
+      JavaRDD<InternalRow> rows = Plans.rows(query(encrypted));
+      assertEquals(stockRows, Fingerprint.of(rows).unordered());
+      if (Engine.writesFrames()) {
+        assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) > 0);
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        List<Path> files = ShuffleFiles.data(encrypted.localDir());
+        assertFalse(files.isEmpty());
+        for (Path file : files) {
+          assertTrue(firstHeader(file).isSealed(), file::toString);
+        }
+      }
+      // As long as somebody has the rows, Spark's cleaner leaves the files of their shuffles.
+      assertTrue(rows.getNumPartitions() > 1);
+      NativeMemory.assertAllReturned();
+    }
+  }
+
   /** Of the map tasks of all executors, also of one that has died. */
   private List<Path> outputs() {
     return ShuffleFiles.named(application.localDir(), "shuffle_.*");
@@ -175,10 +207,9 @@ class EveryLineTest {
     return System.getProperty("java.specification.version").replace("1.", "");
   }
 
-  private static void assertIsAFrame(Path data) throws IOException {
+  private static FrameHeader firstHeader(Path data) throws IOException {
     try (InputStream in = Files.newInputStream(data)) {
-      byte[] header = in.readNBytes(FrameHeader.BYTES);
-      assertTrue(FrameHeader.parse(header, 0).records() > 0, data::toString);
+      return FrameHeader.parse(in.readNBytes(FrameHeader.BYTES), 0);
     }
   }
 }

@@ -4,7 +4,10 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Iceberg's writes in each distribution mode, row-level changes, and its rewrites of data files. */
+/**
+ * Iceberg's writes in each distribution mode, row-level changes, its rewrites of data files, and exchanges of the
+ * batches that its reader gives, also of those with deleted rows.
+ */
 @InAll
 @Timeout(300)
 class IcebergTest {
@@ -25,6 +28,7 @@ class IcebergTest {
     program.shuffle(String.format(MERGE, mode)).query("SELECT * FROM ice.db." + mode)
         .run("UPDATE ice.db." + mode + " SET k = k + 100 WHERE id % 17 = 0")
         .run("DELETE FROM ice.db." + mode + " WHERE id % 23 = 0")
+        .queryOfBatches("SELECT /*+ REPARTITION(5, k) */ * FROM ice.db." + mode)
         .query("SELECT d, count(*), sum(k), max(name) FROM ice.db." + mode + " GROUP BY d");
   }
 
@@ -53,7 +57,7 @@ class IcebergTest {
         .run("CALL ice.system.rewrite_data_files(table => 'db.hash', strategy => 'binpack', "
             + "options => map('rewrite-all', 'true'))")
         .query("SELECT * FROM ice.db.hash")
-        .shuffle("CALL ice.system.rewrite_data_files(table => 'db.none', strategy => 'sort', "
+        .shuffleBatches("CALL ice.system.rewrite_data_files(table => 'db.none', strategy => 'sort', "
             + "sort_order => 'name DESC NULLS LAST, id ASC', options => map('rewrite-all', 'true'))")
         .query("SELECT * FROM ice.db.none")
         .shuffle("CALL ice.system.rewrite_data_files(table => 'db.range', strategy => 'sort', "

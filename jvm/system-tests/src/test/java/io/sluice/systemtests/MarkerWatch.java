@@ -12,10 +12,11 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Looks for {@link Marker#TEXT} in the files of shuffles below a folder, again and again until it is closed, so also in
- * spill files, which live no longer than a map task.
+ * spill files, which live no longer than a map task, and in blocks that were fetched to the disk.
  */
 final class MarkerWatch implements AutoCloseable {
-  private static final String FILES = "(temp_)?shuffle_.*";
+  /** Of Spark's block transfer, which puts large requests' blocks into files, are those that begin with temp_local. */
+  private static final String FILES = "(temp_)?shuffle_.*|temp_local_.*";
   private static final long PAUSE_NANOS = Duration.ofMillis(50).toNanos();
 
   private final Path folder;
@@ -67,11 +68,14 @@ final class MarkerWatch implements AutoCloseable {
 
   private static String kind(Path file) {
     String name = file.getFileName().toString();
+    if (name.startsWith("temp_local")) {
+      return "download";
+    }
     // Until it is committed a data file has a name with something behind that.
     return name.startsWith("temp_shuffle") ? "spill" : name.contains(".data") ? "data" : "other";
   }
 
-  /** Ends the watch. Which kinds of files (spill, data, other) had the text at some time. */
+  /** Ends the watch. Which kinds of files (spill, data, download, other) had the text at some time. */
   Set<String> kindsWith() {
     close();
     return with;

@@ -9,8 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
@@ -29,6 +31,7 @@ class SparkIoEncryptionTest {
   private static final long ROWS = 40_000;
   private static final int NUMBERS = 20_000;
   private static final int SCATTER = 7919;
+  private static final long FIRST_ROW_MILLIS = 300;
   private static final Query JOIN = Query.of("join", SparkIoEncryptionTest::join);
   private static final List<Query> QUERIES = List.of(
       JOIN,
@@ -121,5 +124,39 @@ class SparkIoEncryptionTest {
       assertEquals(3, sorted.getNumPartitions());
       NativeMemory.assertAllReturnedBy(application);
     }
+  }
+
+  /**
+   * Spark's block transfer puts blocks into files where a request asks for more than it may hold in memory: as they
+   * are in map outputs, so sealed. Without encryption the rows are found in them.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @Tag("once")
+  @VariantsInAll
+  void noRowIsInAnEncryptedDownload(boolean encrypted) {
+    try (SparkApplication application = encrypted().master(SparkApplication.CLUSTER)
+        .set("spark.io.encryption.enabled", Boolean.toString(encrypted))
+        .set("spark.shuffle.readHostLocalDisk", "false").set("spark.network.maxRemoteBlockSizeFetchToMem", "1k")
+        .setAll(Map.of("spark.sluice.reader.threads", "0")).start().awaitExecutors(2);
+        MarkerWatch watch = MarkerWatch.below(application.localDir())) {
+      JavaRDD<InternalRow> rows = Plans.rows(secrets(application.session()).repartition(6, col("k")));
+      long read = rows.mapPartitions(SparkIoEncryptionTest::countSlowly).collect().stream().mapToLong(n -> n).sum();
+      assertEquals(ROWS, read);
+      assertTrue((encrypted ? watch.kindsWithout() : watch.kindsWith()).contains("download"), "no download was seen");
+      assertEquals(encrypted ? Set.of() : Set.of("data", "download"), watch.kindsWith());
+      NativeMemory.assertAllReturnedBy(application);
+    }
+  }
+
+  /** Waits at the first row, while blocks that the task has fetched and not yet read are in files. */
+  private static Iterator<Long> countSlowly(Iterator<InternalRow> rows) throws InterruptedException {
+    long count = 0;
+    for (; rows.hasNext(); rows.next()) {
+      if (count++ == 0) {
+        Thread.sleep(FIRST_ROW_MILLIS);
+      }
+    }
+    return List.of(count).iterator();
   }
 }

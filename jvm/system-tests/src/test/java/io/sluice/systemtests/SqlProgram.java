@@ -23,7 +23,7 @@ final class SqlProgram {
   private final List<Statement> statements = new ArrayList<>();
   private boolean someAreSparks;
 
-  private record Statement(String sql, boolean shuffles, boolean isQuery) {}
+  private record Statement(String sql, boolean shuffles, boolean isQuery, boolean hasBatches) {}
 
   /** @param settings of the application, on both engines; {@code {folder}} in a value is a folder of the run */
   SqlProgram(Map<String, String> settings) {
@@ -32,19 +32,33 @@ final class SqlProgram {
 
   /** A statement that may shuffle. */
   SqlProgram run(String sql) {
-    statements.add(new Statement(sql, false, false));
+    statements.add(new Statement(sql, false, false, false));
     return this;
   }
 
   /** A statement that must shuffle rows, on both engines. */
   SqlProgram shuffle(String sql) {
-    statements.add(new Statement(sql, true, false));
+    statements.add(new Statement(sql, true, false, false));
     return this;
   }
 
   /** A query whose rows, in any order, are the program's result. */
   SqlProgram query(String sql) {
-    statements.add(new Statement(sql, false, true));
+    statements.add(new Statement(sql, false, true, false));
+    return this;
+  }
+
+  /**
+   * A statement of which Sluice must take all shuffled rows from the batches of columns that a table's reader gives.
+   */
+  SqlProgram shuffleBatches(String sql) {
+    statements.add(new Statement(sql, true, false, true));
+    return this;
+  }
+
+  /** A query all of whose rows are shuffled so. */
+  SqlProgram queryOfBatches(String sql) {
+    statements.add(new Statement(sql, true, true, true));
     return this;
   }
 
@@ -97,6 +111,7 @@ final class SqlProgram {
   private void run(Statement statement, SparkApplication application, Engine engine,
       Map<String, List<String>> results) {
     long sluice = engine.isSluice() ? written() : 0;
+    long ofBatches = engine.isSluice() ? ProcessCounters.here(Counter.WRITE_ROWS_OF_BATCHES) : 0;
     long all = application.events().totals().recordsWritten();
     List<Row> rows = application.session().sql(statement.sql()).collectAsList();
     long allWritten = application.events().totals().recordsWritten() - all;
@@ -108,6 +123,13 @@ final class SqlProgram {
       // Failed and repeated tasks count here, and not in Spark's totals.
       assertTrue(ours >= allWritten,
           () -> "of " + allWritten + " records Sluice wrote " + ours + ": " + statement.sql());
+    }
+    if (statement.hasBatches() && engine.isSluice() && Engine.writesFrames()) {
+      long fromBatches = ProcessCounters.here(Counter.WRITE_ROWS_OF_BATCHES) - ofBatches;
+      // With a query the library may shuffle rows of its own.
+      long expected = statement.isQuery() ? rows.size() : written() - sluice;
+      assertTrue(fromBatches > 0 && fromBatches >= expected,
+          () -> "of " + expected + " rows " + fromBatches + " were taken from batches: " + statement.sql());
     }
     if (statement.isQuery()) {
       results.put(statement.sql(), rows.stream().map(Row::toString).sorted().collect(Collectors.toList()));

@@ -122,6 +122,10 @@ public final class BatchToRows implements AutoCloseable {
     return partitions.partition(row);
   }
 
+  int fields() {
+    return schema.size();
+  }
+
   @Override
   public void close() {
     if (export != null) {

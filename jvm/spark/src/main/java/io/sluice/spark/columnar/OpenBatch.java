@@ -24,7 +24,7 @@ public final class OpenBatch implements AutoCloseable {
 
   /** Fields of a row. */
   public int fields() {
-    return batch.numCols();
+    return rows.fields();
   }
 
   /**

@@ -233,6 +233,18 @@ class VectorExportTest {
     }
   }
 
+  /** As Iceberg gives them for a table with deleted rows: the position in the file is behind the plan's columns. */
+  @Test
+  void columnsBehindThoseOfThePlanAreLeftOut() throws IOException {
+    StructType schema = new StructType().add("a", DataTypes.LongType, false).add("b", DataTypes.IntegerType, false);
+    try (ColumnarBatch batch = new ColumnarBatch(new ColumnVector[] {
+      TestVectors.vector(Kind.ON_HEAP, DataTypes.LongType, 1L, 2L),
+      TestVectors.vector(Kind.ON_HEAP, DataTypes.IntegerType, 3, 4),
+      TestVectors.vector(Kind.ON_HEAP, DataTypes.LongType, 5L, 6L)}, 2)) {
+      assertRows(schema, 2, batch);
+    }
+  }
+
   @Test
   void aBatchOfOtherColumnsThanThePlansIsAnError() {
     StructType schema = new StructType().add("a", DataTypes.LongType).add("b", DataTypes.StringType);
