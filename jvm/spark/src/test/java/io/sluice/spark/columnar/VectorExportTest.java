@@ -292,8 +292,8 @@ class VectorExportTest {
     SluiceException failure = fails(new StructType().add("n", DataTypes.LongType), 3,
         TestVectors.vector(Kind.OTHER, DataTypes.LongType, 1L, 2L));
     assertTrue(failure.getMessage().startsWith(
-        "column 0 ('n') of a batch has fewer values than the batch, which has 3 rows, or the batch was closed: OtherVector "
-            + "says"),
+        "column 0 ('n') of a batch has fewer values than the batch, which has 3 rows, or the batch was closed: "
+            + "OtherVector says"),
         failure.getMessage());
   }
 
