@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.abort;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.metrics.Counter;
@@ -12,11 +13,13 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /**
  * An executor whose reads and writes of block files take long: the soak's library, which is loaded before libc, delays
@@ -24,6 +27,7 @@ import org.junit.jupiter.api.Test;
  */
 @InAll
 @Tag("once")
+@Timeout(300)
 class SlowDiskTest {
   private static final Path CALLS = Path.of("../bench/src/main/resources/io/sluice/bench/soak/calls.c");
   /** Of the structure that calls.c maps; the delay in microseconds is its second field. */
@@ -76,9 +80,10 @@ class SlowDiskTest {
     try {
       Process compiler = new ProcessBuilder("cc", "-shared", "-fPIC", "-O1", "-D_LARGEFILE64_SOURCE", "-o",
           library.toString(), CALLS.toString(), "-ldl", "-lpthread").inheritIO().start();
-      assertEquals(0, compiler.waitFor(), "the compiler's exit status");
+      assertTrue(compiler.waitFor(1, TimeUnit.MINUTES), "the compiler has not ended within a minute");
+      assertEquals(0, compiler.exitValue(), "the compiler's exit status");
     } catch (IOException e) {
-      assumeTrue(false, "no C compiler: " + e.getMessage());
+      abort("no C compiler: " + e.getMessage());
     }
     return library;
   }

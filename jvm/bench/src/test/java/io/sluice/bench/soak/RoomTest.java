@@ -280,24 +280,25 @@ class RoomTest {
     await(out, turns -> turns.agent() > 0 && turns.other() > 0);
     assertTrue(taskNames(driver).contains("sluice-ucx"), taskNames(driver).toString());
     assertTrue(Fault.AGENT_ENDED.inject(target(driver), new Dice(1)));
-    RoomAgent.Turns last = await(out, turns -> !taskNames(driver).contains("sluice-ucx"));
+    // Until nothing is in the pipe that was said before it ended.
+    RoomAgent.Turns last = await(out, turns -> !taskNames(driver).contains("sluice-ucx") && !out.ready());
     await(out, turns -> turns.other() > last.other() + 100);
     assertFalse(taskNames(driver).contains("sluice-ucx"), taskNames(driver).toString());
   }
 
-  /** The first of the turns that come which are as asked. */
-  private static RoomAgent.Turns await(BufferedReader out, TurnsAre asked) throws IOException {
+  /** The first of the turns that the program says for which the condition holds. */
+  private static RoomAgent.Turns await(BufferedReader out, TurnsCondition condition) throws IOException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     RoomAgent.Turns turns;
     do {
-      assertTrue(System.nanoTime() < end, "not within 30 s");
+      assertTrue(System.nanoTime() < end, "the condition did not hold within 30 s");
       turns = RoomAgent.Turns.parse(out.readLine());
-    } while (!asked.of(turns));
+    } while (!condition.holds(turns));
     return turns;
   }
 
-  private interface TurnsAre {
-    boolean of(RoomAgent.Turns turns) throws IOException;
+  private interface TurnsCondition {
+    boolean holds(RoomAgent.Turns turns) throws IOException;
   }
 
   private static List<String> taskNames(Process process) throws IOException {

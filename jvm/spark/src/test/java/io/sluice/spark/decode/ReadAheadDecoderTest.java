@@ -85,15 +85,7 @@ class ReadAheadDecoderTest {
   @Test
   void poolThreadsDecodeFrames() throws Exception {
     CountDownLatch byPool = new CountDownLatch(1);
-    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
-      if (Thread.currentThread() != consumer) {
-        byPool.countDown();
-      } else {
-        await(byPool);
-      }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
-    };
-    try (ReadAheadDecoder batches = batches(manyBlocks(), firstByTask)) {
+    try (ReadAheadDecoder batches = batches(manyBlocks(), taskWaitsFor(byPool))) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
     }
     assertTrue(counters.get(Counter.READ_FRAMES_BY_POOL) > 0);
@@ -217,15 +209,7 @@ class ReadAheadDecoderTest {
   @Test
   void smallFramesOfSeveralBlocksAreGivenToAPoolThreadTogether() throws Exception {
     CountDownLatch byPool = new CountDownLatch(15);
-    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
-      if (Thread.currentThread() != consumer) {
-        byPool.countDown();
-      } else {
-        await(byPool);
-      }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
-    };
-    try (ReadAheadDecoder batches = batches(manyBlocks(), firstByTask, 16_000)) {
+    try (ReadAheadDecoder batches = batches(manyBlocks(), taskWaitsFor(byPool), 16_000)) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
     }
     assertEquals(200, counters.get(Counter.READ_FRAMES));
@@ -237,20 +221,12 @@ class ReadAheadDecoderTest {
   @CsvSource({"0", "16000"})
   void blocksOfOneFrameEachAreDecodedByThePoolAsTheyArrive(long minPoolBytes) throws Exception {
     CountDownLatch byPool = new CountDownLatch(3);
-    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
-      if (Thread.currentThread() != consumer) {
-        byPool.countDown();
-      } else {
-        await(byPool);
-      }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
-    };
     long[] consumed = new long[2];
     TestBlocks blocks = new TestBlocks(Integer.MAX_VALUE, true).arrived(50, () -> consumed[1] = consumed[0]);
     for (int i = 0; i < 100; i++) {
       blocks.add(PlainFrames.block(i * 100L, 1, 100));
     }
-    try (ReadAheadDecoder batches = batches(blocks, firstByTask, minPoolBytes)) {
+    try (ReadAheadDecoder batches = batches(blocks, taskWaitsFor(byPool), minPoolBytes)) {
       while (batches.hasNext()) {
         consumed[0] += batches.next().rows();
       }
@@ -334,6 +310,18 @@ class ReadAheadDecoderTest {
     ofTask.release(30);
     assertEquals(0, limits.usedBytes());
     assertThrows(IllegalStateException.class, () -> ofTask.release(1));
+  }
+
+  /** The task's thread decodes nothing until pool threads have begun to decode as many frames as the latch counts. */
+  private FrameDecoder taskWaitsFor(CountDownLatch byPool) {
+    return (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
+      if (Thread.currentThread() != consumer) {
+        byPool.countDown();
+      } else {
+        await(byPool);
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
+    };
   }
 
   private static DecodedBatch next(BatchSource batches) throws Exception {
