@@ -125,7 +125,9 @@ class ColumnarExchangeTest {
     List<Query> all = new ArrayList<>(queries);
     all.addAll(more);
     expected = Query.onStock(all);
-    application = SparkApplication.on(Engine.UNDER_TEST).start();
+    // Files are read when nobody has their shuffle any more.
+    application =
+        SparkApplication.on(Engine.UNDER_TEST).set("spark.cleaner.referenceTracking", "false").start();
   }
 
   @AfterAll
