@@ -229,40 +229,73 @@ fn batches_are_released_after_their_last_use() {
     assert_eq!(releases.count(), 1);
 }
 
-/// In a process of its own, which AddressSanitizer ends where the freed buffer is read; without `early` it ends well.
+/// What a producer does, and what AddressSanitizer says of it; it says nothing of the first.
+#[cfg(sluice_asan)]
+const FAULTS: [(&str, Option<&str>); 5] = [
+    ("frees after its release", None),
+    ("frees early", Some("heap-use-after-free")),
+    ("frees twice", Some("heap-use-after-free")),
+    ("has a short mask", Some("heap-buffer-overflow")),
+    ("has short data", Some("heap-buffer-overflow")),
+];
+
+/// Each in a process of its own, which the sanitizer ends where this crate does what the producer has made wrong.
 #[cfg(sluice_asan)]
 #[test]
-fn a_producer_that_frees_early_is_found_by_the_sanitizer() {
-    const NAME: &str = "a_producer_that_frees_early_is_found_by_the_sanitizer";
-    const ORDER: &str = "SLUICE_TEST_FREES";
-    if let Ok(order) = std::env::var(ORDER) {
-        return encode_what_a_producer_frees(order == "early");
+fn a_producer_that_breaks_its_promises_is_found_by_the_sanitizer() {
+    const NAME: &str = "a_producer_that_breaks_its_promises_is_found_by_the_sanitizer";
+    const FAULT: &str = "SLUICE_TEST_FAULT";
+    if let Ok(fault) = std::env::var(FAULT) {
+        return encode_what_a_producer_has(&fault);
     }
-    for (order, well) in [("after its release", true), ("early", false)] {
+    for (fault, found) in FAULTS {
         let program = std::env::current_exe().expect("this program");
-        let run = std::process::Command::new(program).args(["--exact", NAME, "--nocapture"]).env(ORDER, order).output();
+        let run = std::process::Command::new(program).args(["--exact", NAME, "--nocapture"]).env(FAULT, fault).output();
         let run = run.expect("a process");
         let said = String::from_utf8_lossy(&run.stderr);
-        assert_eq!(run.status.success(), well, "{order}: {said}");
-        assert_eq!(said.contains("heap-use-after-free"), !well, "{order}: {said}");
-        assert!(well || said.contains("sluice_columns"), "not read by the crate: {said}");
+        assert_eq!(run.status.success(), found.is_none(), "{fault}: {said}");
+        match found {
+            Some(found) => {
+                assert!(said.contains(found), "{fault}: {said}");
+                assert!(said.contains("sluice_columns"), "{fault}: not by this crate: {said}");
+            }
+            None => assert!(!said.contains("AddressSanitizer"), "{fault}: {said}"),
+        }
     }
 }
 
 #[cfg(sluice_asan)]
-fn encode_what_a_producer_frees(early: bool) {
+fn encode_what_a_producer_has(fault: &str) {
+    const ROWS: i64 = 100;
+    let values: Vec<i64> = (0..ROWS).collect();
+    let column = match fault {
+        "has a short mask" => {
+            let mut column = longs(&values);
+            column.buffers[0] = Some(vec![0xff]);
+            ArraySpec { null_count: -1, ..column }
+        }
+        "has short data" => ArraySpec { length: ROWS, ..longs(&values[1..]) },
+        _ => longs(&values),
+    };
     let releases = support::producer::Releases::default();
-    let mut array = batch_of(3, vec![longs(&[1, 2, 3])]).build(&releases);
+    let mut array = batch_of(ROWS, vec![column]).build(&releases);
     let schema = SchemaSpec::batch(vec![SchemaSpec::of("l")]).read().expect("a schema");
     // SAFETY: the batch has one column.
     let column = unsafe { *array.children };
-    // SAFETY: `build` made it.
+    // SAFETY: the test never uses both.
+    let mut producers = unsafe { std::ptr::read(&array) };
+    // SAFETY: `build` made it. What follows is the fault that the sanitizer is to find, here and below.
     let batch = unsafe { OwnedArray::take(&mut array).and_then(|array| Batch::import(array, &schema)) }.expect("good");
-    if early {
-        // SAFETY: `build` made it. What follows is the fault that the sanitizer is to find.
-        unsafe { support::producer::free_buffers_early(column) };
+    match fault {
+        // SAFETY: as above.
+        "frees early" => unsafe { support::producer::free_buffers_early(column) },
+        // SAFETY: as above.
+        "frees twice" => unsafe { producers.release.expect("not released")(&mut producers) },
+        _ => {}
     }
-    column_frames(&[&batch], &all_rows(0, 3), options()[1]).expect("frames");
+    if fault != "frees twice" {
+        column_frames(&[&batch], &all_rows(0, ROWS as usize), options()[1]).expect("frames");
+    }
     drop(batch);
     assert_eq!(releases.count(), 1);
 }

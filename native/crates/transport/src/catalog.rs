@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::inbox::Inbox;
 use crate::message::Block;
 
-/// Bytes of offsets that are kept in memory, 8 for each partition of each output. Beyond that they are read from
-/// Spark's index files when a reader asks, which takes a few microseconds a block: 8 million (map, partition) pairs are
-/// a large shuffle.
+/// Bytes of offsets that are kept in memory: 4 for each partition of each output, 8 where the output has 4 GiB or more.
+/// Beyond that they are read from Spark's index files when a reader asks, which takes a few microseconds a block: 16
+/// million (map, partition) pairs are a large shuffle.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// One publication; a number is never used twice.
@@ -42,14 +42,35 @@ pub(crate) enum Extent {
 #[derive(Debug, Clone)]
 enum Offsets {
     Kept(Arc<[u64]>),
+    /// Of an output of less than 4 GiB.
+    KeptNarrow(Arc<[u32]>),
     /// In Spark's index file: big-endian numbers of 64 bits. How many partitions there are.
     InFile(Arc<Path>, u32),
 }
 
 impl Offsets {
+    /// Of an output with so many bytes.
+    fn kept(offsets: &[u64], bytes: u64) -> Self {
+        if bytes > u64::from(u32::MAX) {
+            return Self::Kept(offsets.into());
+        }
+        // None is above the last.
+        Self::KeptNarrow(offsets.iter().map(|offset| *offset as u32).collect())
+    }
+
+    /// Where a partition begins, or the last one ends; `None` beyond that, and for those in a file.
+    fn get(&self, partition: u32) -> Option<u64> {
+        match self {
+            Self::Kept(offsets) => offsets.get(partition as usize).copied(),
+            Self::KeptNarrow(offsets) => offsets.get(partition as usize).copied().map(u64::from),
+            Self::InFile(..) => None,
+        }
+    }
+
     fn kept_bytes(&self) -> usize {
         match self {
             Self::Kept(offsets) => size_of_val(&**offsets),
+            Self::KeptNarrow(offsets) => size_of_val(&**offsets),
             Self::InFile(..) => 0,
         }
     }
@@ -59,13 +80,12 @@ impl PublishedOutput {
     /// Where the block lies in the file, if that is known without reading another file.
     pub(crate) fn extent(&self, block: &Block) -> Extent {
         match &self.offsets {
-            Offsets::Kept(offsets) => {
-                let offset = |partition: u32| offsets.get(partition as usize).copied();
-                let ends = offset(block.first).zip(offset(block.end));
-                Extent::Known(ends.filter(|ends| self.is_extent(block, *ends)))
-            }
             Offsets::InFile(_, partitions) if block.end > *partitions => Extent::Known(None),
             Offsets::InFile(..) => Extent::InFile,
+            kept => {
+                let ends = kept.get(block.first).zip(kept.get(block.end));
+                Extent::Known(ends.filter(|ends| self.is_extent(block, *ends)))
+            }
         }
     }
 
@@ -157,11 +177,13 @@ impl Catalog {
             return Err(format!("the offsets of map {map} of shuffle {shuffle} are empty, too many, or descend"));
         };
         let bytes = offsets[partitions as usize];
+        let kept = Offsets::kept(&offsets, bytes);
+        drop(offsets);
         let mut state = self.lock();
-        let room = state.kept_bytes + size_of_val(&*offsets) <= self.most_kept_bytes;
+        let room = state.kept_bytes + kept.kept_bytes() <= self.most_kept_bytes;
         let offsets = match index {
             Some(index) if !room => Offsets::InFile(index.into(), partitions),
-            _ => Offsets::Kept(offsets.into()),
+            _ => kept,
         };
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
         state.kept_bytes += offsets.kept_bytes();
@@ -360,7 +382,7 @@ mod tests {
         assert_eq!(view.shuffles.len(), 1, "nothing stays of a shuffle that is gone");
     }
 
-    /// 1,000,000 reducers on an executor with 100 maps would be 800 MB of offsets.
+    /// 1,000,000 reducers on an executor with 100 maps would be 400 MB of offsets.
     #[test]
     fn offsets_beyond_what_is_kept_are_read_from_spark_s_index_files() {
         const PARTITIONS: u64 = 1_000_000;
@@ -375,11 +397,11 @@ mod tests {
         for map in 0..100 {
             catalog.publish(1, map, "f".into(), Some(index.clone()), offsets.clone()).expect("good");
         }
-        assert_eq!(catalog.lock().kept_bytes, 2 * 8 * (PARTITIONS as usize + 1), "two outputs fit");
+        assert_eq!(catalog.lock().kept_bytes, 5 * 4 * (PARTITIONS as usize + 1), "five outputs fit");
         let last = PARTITIONS as u32;
         for (first, end) in [(0, 1), (1, 2), (499_999, 500_001), (last - 1, last), (0, last), (last, last)] {
             let expected = Some((offsets[first as usize], offsets[end as usize]));
-            for map in [0, 1, 2, 99] {
+            for map in [0, 4, 5, 99] {
                 let output = catalog.find(1, map).expect("there");
                 assert_eq!(extent(&output, &block(first, end)), expected, "{first} {end} {map}");
             }
@@ -398,9 +420,24 @@ mod tests {
         catalog.publish(1, 99, "f".into(), None, vec![0; 1000]).expect("good");
         catalog.renew(1, 99).expect("there");
         catalog.withdraw(1, 0).expect("there");
-        assert_eq!(catalog.lock().kept_bytes, 8 * (PARTITIONS as usize + 1) + 8000);
+        assert_eq!(catalog.lock().kept_bytes, 4 * 4 * (PARTITIONS as usize + 1) + 4000);
         catalog.withdraw_shuffle(1);
         assert_eq!(catalog.lock().kept_bytes, 0);
+    }
+
+    #[test]
+    fn offsets_of_large_outputs_are_kept_whole() {
+        const NARROW: u64 = u32::MAX as u64;
+        let catalog = Catalog::default();
+        for (map, end, bytes) in [(7, NARROW, 4), (8, NARROW + 1, 8), (9, 3 * NARROW, 8)] {
+            let before = catalog.lock().kept_bytes;
+            catalog.publish(1, map, "f".into(), None, vec![0, end - 1, end]).expect("good");
+            assert_eq!(catalog.lock().kept_bytes - before, 3 * bytes);
+            let output = catalog.find(1, map).expect("there");
+            assert_eq!(extent(&output, &block(0, 1)), Some((0, end - 1)));
+            assert_eq!(extent(&output, &block(1, 2)), Some((end - 1, end)));
+            assert_eq!(extent(&output, &block(2, 3)), None);
+        }
     }
 
     #[test]

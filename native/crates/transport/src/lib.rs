@@ -55,6 +55,8 @@ mod options;
 mod owner;
 mod plan;
 mod proof;
+#[doc(hidden)]
+pub mod questioned;
 mod reader;
 mod refusals;
 mod regions;

@@ -7,6 +7,7 @@ import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.FigurePart;
 import io.sluice.bench.report.PerftestResults;
 import io.sluice.bench.report.PublishedFigures;
+import io.sluice.bench.report.ScaleFigures;
 import io.sluice.bench.run.Workplace;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -31,15 +32,14 @@ import picocli.CommandLine.Spec;
 final class FiguresCommand implements Callable<Integer> {
 
   /** Pages with sections of figures, from the checkout's root. */
-  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "bench/results/README.md",
-      "bench/results/partitions.md", "bench/results/driver.md", "bench/results/spilling.md",
+  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "docs/scale.md",
+      "bench/results/README.md", "bench/results/partitions.md", "bench/results/driver.md", "bench/results/spilling.md",
       "bench/results/transport/networks.md", "bench/results/transport/reads.md");
 
   @Option(names = "--only", split = ",", paramLabel = "PART",
       description = "Only these parts, see below; networks is all of its parts. Those with names of other projects, "
-          + "those of growth (partitions, driver, spilling-…) and, because they need root, those of networks and "
-          + "denser-… are measured only if you name "
-          + "them.") private List<String> only;
+          + "those of growth (partitions, driver, remote-blocks, spilling-…) and, because they need root, those of "
+          + "networks, denser-… and two-hosts are measured only if you name them.") private List<String> only;
 
   @Option(names = "--rewrite",
       description = "Measure nothing: rewrite the pages from the results that are there.") private boolean rewrite;
@@ -137,10 +137,20 @@ final class FiguresCommand implements Callable<Integer> {
         ReportPage.times(Comparison.of(figures.results(List.of(FigurePart.RDD, FigurePart.SQL)))) + "\n", messages);
     write(results.resolve("report.html"), ReportPage.render(Comparison.of(figures.results(FigurePart.REPORTED))),
         messages);
+    writePictures(root.resolve("docs/pictures"), figures, messages);
     for (FigurePart benchmark : List.of(FigurePart.TPCH, FigurePart.TPCDS)) {
       List<BenchResult> queries = figures.results(List.of(benchmark));
       if (!queries.isEmpty()) {
         write(results.resolve(benchmark.label() + ".html"), ReportPage.render(Comparison.of(queries)), messages);
+      }
+    }
+  }
+
+  private static void writePictures(Path folder, PublishedFigures figures, PrintWriter messages) throws IOException {
+    for (String workload : ScaleFigures.WORKLOADS) {
+      String picture = ScaleFigures.picture(part -> figures.results(List.of(part)), workload);
+      if (!picture.isEmpty()) {
+        write(folder.resolve("scale-" + workload + ".svg"), picture + "\n", messages);
       }
     }
   }

@@ -191,8 +191,8 @@ class CometTest {
       facts(application.session(), folder);
       Dataset<Row> rows = application.session().sql("SELECT /*+ REPARTITION(5, k) */ * FROM facts");
       assertEquals(20_000, Fingerprint.of(rows).rows());
-      for (String name : List.of("dataSize", "decode_time", "input_batches", "repart_time", "shuffleBytesWritten",
-          "localBytesRead")) {
+      for (String name : List.of("dataSize", "decode_time", "encode_time", "input_batches", "repart_time",
+          "shuffleBytesWritten", "localBytesRead")) {
         assertTrue(Plans.metric(rows, name).stream().anyMatch(value -> value > 0), name);
       }
       for (String name : List.of("shuffleRecordsWritten", "recordsRead")) {
@@ -242,7 +242,36 @@ class CometTest {
       Dataset<Row> rows = application.session().sql(query);
       assertEquals(expected, Fingerprint.of(rows).unordered());
       assertTrue(Plans.shape(rows).toString().contains("CometExchange"), () -> Plans.shape(rows).toString());
-      assertTrue(ProcessCounters.here(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
+      long spills = ProcessCounters.here(Counter.WRITE_SPILLS);
+      assertTrue(spills > 0, "nothing was spilled");
+      assertEquals(spills, Plans.metric(rows, "spill_count").stream().mapToLong(Long::longValue).sum());
+      assertTrue(Plans.metric(rows, "spilled_bytes").stream().anyMatch(value -> value > 0));
+      NativeMemory.assertAllReturned();
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
+  /** Comet's join and totals keep batches in the pool that the writer above them takes its memory from. */
+  @Test
+  void operatorsBelowAWriterHaveMemory() {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    String query = "SELECT /*+ REPARTITION(40, k) */ * FROM (SELECT a.k, a.id, sum(b.id) AS s, count(*) AS n, "
+        + "sha2(CAST(a.id AS STRING), 512) AS t FROM facts a JOIN facts b ON a.id = b.id GROUP BY a.k, a.id)";
+    Path folder = SparkApplication.workDir().resolve("comet-pool");
+    Fingerprint expected;
+    try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+      Tables.events(stock.session(), 600_000, 3).write().mode("overwrite").parquet(folder.toString());
+      stock.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+      expected = Fingerprint.of(stock.session().sql(query)).unordered();
+    }
+    try (Neighbour comet = cometWithExchanges();
+        SparkApplication application = carried().set("spark.memory.offHeap.size", "64m")
+            .set("spark.sql.autoBroadcastJoinThreshold", "-1").start()) {
+      application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+      Dataset<Row> rows = application.session().sql(query);
+      assertEquals(expected, Fingerprint.of(rows).unordered());
+      assertTrue(Plans.shape(rows).toString().contains("CometExchange"), () -> Plans.shape(rows).toString());
       NativeMemory.assertAllReturned();
     } finally {
       ShuffleFiles.deleteTree(folder);

@@ -51,6 +51,11 @@ public enum FigurePart {
       "bench partitions --accounting --warmups 1 --runs 3"),
   DRIVER("scale/driver.json", 25, "what a million blocks, and 10,000 shuffles, cost the driver",
       "bench driver --warmups 0 --runs 3"),
+  REMOTE_BLOCKS("scale/remote-blocks.json", 10, "a million small blocks, those of the other executor by the network",
+      "bench many-blocks --engines stock,sluice,sluice-ucx --conf spark.shuffle.readHostLocalDisk=false "
+          + "--warmups 0 --runs 3"),
+  TWO_HOSTS("scale/two-hosts.json", 9, "two hosts, links of 100 Mbit/s",
+      FigurePart.TRANSFERS + " --cluster 2 --rate 100mbit"),
   SPILLING_10M("scale/spilling-10m.json", 15, "sorts of 10 million rows in a tenth of their size",
       "bench spilling --rows 10000000 --warmups 1 --runs 3"),
   SPILLING_50M("scale/spilling-50m.json", 45, "the same of 50 million",
@@ -106,7 +111,7 @@ public enum FigurePart {
   private static final List<FigurePart> WITH_PEERS = List.of(COMET_TPCH, PEERS, PEERS_TPCH);
 
   private static final List<FigurePart> OF_SCALE =
-      List.of(PARTITIONS, DRIVER, SPILLING_10M, SPILLING_50M, SPILLING_200M);
+      List.of(PARTITIONS, DRIVER, REMOTE_BLOCKS, TWO_HOSTS, SPILLING_10M, SPILLING_50M, SPILLING_200M);
 
   /** Links of several kinds, in the order of their table; all but the first need root, for hosts of their own. */
   public static final List<FigurePart> NETWORKS = List.of(NETWORKS_ONE_MACHINE, NETWORKS_100MBIT, NETWORKS_1GBIT,

@@ -46,6 +46,11 @@ public final class PublishedFigures {
       Map.entry("partitions", PartitionFigures::render), Map.entry("driver", DriverFigures::markdown),
       Map.entry("denser-100mbit", MarkdownFigures::modes), Map.entry("denser-1gbit", MarkdownFigures::modes));
 
+  /** Of the model of clusters, which takes several parts. */
+  private static final Map<String, Function<Function<FigurePart, List<BenchResult>>, String>> SCALE = Map.of(
+      "scale-costs", ScaleFigures::costs, "scale-errors", ScaleFigures::errors,
+      "scale-clusters", ScaleFigures::clusters);
+
   private final Path folder;
 
   /** Figures from the JSON files of every {@link FigurePart} below {@code folder}. */
@@ -112,6 +117,11 @@ public final class PublishedFigures {
       return jobs.isEmpty() ? notMeasured(FigurePart.PERFTEST_JOBS, FigurePart.READS, FigurePart.READS_TCP)
           : ReadFigures.inJobs(jobs, perftest(FigurePart.PERFTEST_JOBS).orElse(null));
     }
+    if (SCALE.containsKey(name)) {
+      List<FigurePart> missing = ScaleFigures.missing(part -> results(List.of(part)));
+      return missing.isEmpty() ? SCALE.get(name).apply(part -> results(List.of(part)))
+          : notMeasured(missing.toArray(FigurePart[]::new));
+    }
     FigurePart part = ONE_PART.get(name);
     if (part == null) {
       throw new IllegalArgumentException("there is no section of figures called '" + name + "'");
@@ -120,7 +130,7 @@ public final class PublishedFigures {
     return results.isEmpty() ? notMeasured(part) : RENDERED.get(name).apply(results);
   }
 
-  private static String notMeasured(FigurePart... parts) {
+  static String notMeasured(FigurePart... parts) {
     return "Not measured yet: `./sluice figures --only "
         + Arrays.stream(parts).map(FigurePart::label).collect(Collectors.joining(",")) + "`.";
   }

@@ -81,6 +81,13 @@ public final class CometDependency {
     return metric.isDefined() ? Optional.of((SQLMetric) metric.get()) : Optional.empty();
   }
 
+  /** Adds what writing a map output has taken to the metrics of Comet's writer, as far as the exchange has them. */
+  public void wrote(long encodeNanos, long spills, long spilledBytes) {
+    writeMetric("encode_time").ifPresent(metric -> metric.add(encodeNanos));
+    writeMetric("spill_count").ifPresent(metric -> metric.add(spills));
+    writeMetric("spilled_bytes").ifPresent(metric -> metric.add(spilledBytes));
+  }
+
   ShuffleDependency<?, ?, ?> dependency() {
     return dependency;
   }

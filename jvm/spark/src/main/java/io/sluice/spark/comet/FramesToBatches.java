@@ -16,15 +16,19 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  */
 final class FramesToBatches implements AutoCloseable {
   private final FrameGroup frames;
+  private final ReadMemory memory;
   private final CometVectors vectors;
   private final ArrowStructs structs;
   private final SQLMetric decodeTime;
   private final int[] texts;
   private final long decoder;
   private ColumnarBatch current;
+  /** What the task's account has for the current batch; null when it was not counted. */
+  private ReadMemory.Piece counted;
 
-  private FramesToBatches(CometDependency exchange, FrameGroup frames, ArrowStructs structs) {
+  private FramesToBatches(CometDependency exchange, FrameGroup frames, ArrowStructs structs, ReadMemory memory) {
     this.frames = frames;
+    this.memory = memory;
     this.structs = structs;
     this.vectors = new CometVectors(exchange.dependency().getClass().getClassLoader());
     this.decodeTime = exchange.decodeTime();
@@ -37,7 +41,7 @@ final class FramesToBatches implements AutoCloseable {
     ArrowStructs structs = null;
     try {
       structs = new ArrowStructs(exchange.schema().size(), memory);
-      return new FramesToBatches(exchange, frames, structs);
+      return new FramesToBatches(exchange, frames, structs, memory);
     } catch (RuntimeException | Error e) {
       try (frames; ArrowStructs unused = structs) {
         throw e;
@@ -54,6 +58,8 @@ final class FramesToBatches implements AutoCloseable {
     if (!frames.next()) {
       return null;
     }
+    // Where there is no room it is decoded uncounted, because nothing but reading it frees memory.
+    counted = memory.tryReserve(frames.decodedBytes());
     long start = System.nanoTime();
     long rows = frames.decode(this::decode);
     decodeTime.add(System.nanoTime() - start);
@@ -80,6 +86,11 @@ final class FramesToBatches implements AutoCloseable {
       ColumnarBatch done = current;
       current = null;
       done.close();
+    }
+    if (counted != null) {
+      ReadMemory.Piece done = counted;
+      counted = null;
+      done.free();
     }
   }
 

@@ -75,6 +75,11 @@ public final class FrameGroup implements AutoCloseable {
     return true;
   }
 
+  /** Of the rows of the frames that were read. */
+  public long decodedBytes() {
+    return decodedBytes;
+  }
+
   private void read() throws IOException {
     Part part = new Part(frames.input(), frames.offset(), frames.frameBytes());
     frames.readTo(encoded.address() + bytes);

@@ -2,6 +2,7 @@ package io.sluice.spark.decode;
 
 import io.sluice.nativebridge.Lease;
 import io.sluice.spark.memory.TaskMemory;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Where a reader takes its memory from: the task's account ({@link #of}). */
 public interface ReadMemory {
@@ -30,6 +31,12 @@ public interface ReadMemory {
   Piece tryTake(long bytes);
 
   /**
+   * A piece without memory, whose address is 0: it counts what native code allocates itself. Null when there is no
+   * room for so much, even after the task's writer has spilled.
+   */
+  Piece tryReserve(long bytes);
+
+  /**
    * Throws {@link io.sluice.spark.SluiceException}, with the setting to change, when a task can never have {@code
    * bytes}.
    */
@@ -46,6 +53,11 @@ public interface ReadMemory {
       public Piece tryTake(long bytes) {
         Lease lease = memory.tryLease(bytes);
         return lease == null ? null : piece(memory, lease);
+      }
+
+      @Override
+      public Piece tryReserve(long bytes) {
+        return memory.tryReserve(bytes) ? reservation(memory, bytes) : null;
       }
 
       @Override
@@ -74,8 +86,41 @@ public interface ReadMemory {
       }
 
       @Override
+      public Piece tryReserve(long bytes) {
+        return all.tryReserve(bytes);
+      }
+
+      @Override
       public void failIfNeverGranted(long bytes, String what) {
         all.failIfNeverGranted(bytes, what);
+      }
+    };
+  }
+
+  private static Piece reservation(TaskMemory memory, long bytes) {
+    return new Piece() {
+      private final AtomicBoolean given = new AtomicBoolean();
+
+      @Override
+      public long address() {
+        return 0;
+      }
+
+      @Override
+      public long bytes() {
+        return bytes;
+      }
+
+      @Override
+      public void free() {
+        if (given.compareAndSet(false, true)) {
+          memory.unreserve(bytes);
+        }
+      }
+
+      @Override
+      public void detach() {
+        free();
       }
     };
   }

@@ -37,6 +37,12 @@ public final class ReaderMemory implements ReadMemory {
   }
 
   @Override
+  public Piece tryReserve(long bytes) {
+    Piece piece = source.tryReserve(bytes);
+    return piece == null ? null : track(piece);
+  }
+
+  @Override
   public void failIfNeverGranted(long bytes, String what) {
     source.failIfNeverGranted(bytes, what);
   }

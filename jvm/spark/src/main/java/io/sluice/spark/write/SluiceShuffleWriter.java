@@ -99,6 +99,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   /** Those of earlier batches and those in files. */
   private long writtenRecords;
   private long writtenRowBytes;
+  private long spills;
+  private long spilledBytes;
   private long peakBytes;
   private MapStatus mapStatus;
   private boolean closed;
@@ -164,6 +166,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
           .write(records);
     }
     finish();
+    if (comets != null) {
+      comets.wrote(output.encodeNanos(), spills, spilledBytes);
+    }
   }
 
   private void writeRows(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
@@ -484,6 +489,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       metrics.incWriteTime(System.nanoTime() - start);
       context.taskMetrics().incMemoryBytesSpilled(runBytes);
       context.taskMetrics().incDiskBytesSpilled(written);
+      spills++;
+      spilledBytes += written;
       counters.increment(Counter.WRITE_SPILLS);
       counters.add(Counter.WRITE_SPILLED_BYTES, written);
     }

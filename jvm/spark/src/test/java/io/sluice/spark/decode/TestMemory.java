@@ -69,6 +69,11 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
   }
 
   @Override
+  public Piece tryReserve(long bytes) {
+    return tryTake(bytes);
+  }
+
+  @Override
   public synchronized void failIfNeverGranted(long bytes, String what) {
     if (bytes > limitBytes) {
       throw new SluiceException(what + " needs " + bytes + " bytes, more than the test's limit");
