@@ -23,8 +23,11 @@ class Failed(Exception):
 class Machine:
     """One machine, until the end of its `with`."""
 
-    def __init__(self, folder: pathlib.Path, root: pathlib.Path, checkout: pathlib.Path, number: int, link: str):
+    def __init__(self, folder: pathlib.Path, root: pathlib.Path, checkout: pathlib.Path, number: int, link: str,
+                 jdk: pathlib.Path | None = None):
+        """`jdk` is at /jdk there; with it the machine has memory for a Spark application."""
         self.folder, self.root, self.checkout, self.number, self.link = folder, root, checkout, number, link
+        self.jdk = jdk
         self.share, self.log = folder / f"share{number}", folder / f"machine{number}.log"
         self.commands, self.process = 0, None
 
@@ -67,13 +70,15 @@ class Machine:
             "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max"]
         shares = [("packages", self.root, ",readonly=on"), ("checkout", self.checkout, ",readonly=on"),
                   ("share", self.share, "")]
+        if self.jdk:
+            shares.append(("jdk", self.jdk, ",readonly=on"))
         disks = [word for name, path, mode in shares for word in (
             "-fsdev", f"local,id={name},path={path},security_model=none,multidevs=remap{mode}",
             "-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}")]
         return [
             "nice", "-n", "10", str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries),
             str(usr / "bin/qemu-system-x86_64"), "-L", str(usr / "share/qemu"), "-L", str(usr / "share/seabios"),
-            "-machine", "q35", *cpu, "-smp", "2", "-m", "2500", "-nographic", "-no-reboot", "-nodefaults",
+            "-machine", "q35", *cpu, "-smp", "2", "-m", "7000" if self.jdk else "2500", "-nographic", "-no-reboot", "-nodefaults",
             "-serial", "stdio", "-kernel", str(kernel), "-initrd", str(self.folder / "initramfs"),
             "-append", KERNEL_ARGUMENTS, *disks, "-netdev", f"socket,id=link,{self.link}", "-device",
             f"virtio-net-pci,netdev=link,mac=52:54:00:00:00:0{self.number},romfile=,host_mtu=9000"]

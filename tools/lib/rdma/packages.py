@@ -12,7 +12,7 @@ BRANCH = "trixie"
 PACKAGES = [
     "linux-image-amd64", "qemu-system-x86", "bash", "coreutils", "iproute2", "rdma-core", "ibverbs-utils",
     "ibverbs-providers", "libucx0", "ucx-utils", "e2fsprogs", "xfsprogs", "mount", "util-linux", "busybox-static",
-    "procps", "zlib1g"]
+    "procps", "sed", "grep", "gawk", "findutils", "zlib1g"]
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
