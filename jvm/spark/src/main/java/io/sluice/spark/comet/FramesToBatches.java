@@ -59,7 +59,7 @@ final class FramesToBatches implements AutoCloseable {
       return null;
     }
     // Where there is no room it is decoded uncounted, because nothing but reading it frees memory.
-    counted = memory.tryReserve(frames.decodedBytes());
+    counted = frames.decodedBytes() == 0 ? null : memory.tryReserve(frames.decodedBytes());
     long start = System.nanoTime();
     long rows = frames.decode(this::decode);
     decodeTime.add(System.nanoTime() - start);
