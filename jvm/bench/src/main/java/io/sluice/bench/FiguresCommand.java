@@ -34,12 +34,13 @@ final class FiguresCommand implements Callable<Integer> {
   /** Pages with sections of figures, from the checkout's root. */
   static final List<String> PAGES = List.of("README.md", "docs/figures.md", "docs/peers.md", "docs/scale.md",
       "bench/results/README.md", "bench/results/partitions.md", "bench/results/driver.md", "bench/results/spilling.md",
-      "bench/results/transport/networks.md", "bench/results/transport/reads.md");
+      "bench/results/transport/locations.md", "bench/results/transport/networks.md",
+      "bench/results/transport/reads.md");
 
   @Option(names = "--only", split = ",", paramLabel = "PART",
       description = "Only these parts, see below; networks is all of its parts. Those with names of other projects, "
-          + "those of growth (partitions, driver, remote-blocks, spilling-…) and, because they need root, those of "
-          + "networks, denser-… and two-hosts are measured only if you name them.") private List<String> only;
+          + "those of growth (partitions, driver, locations, remote-blocks, spilling-…) and, because they need root, "
+          + "those of networks, denser-… and two-hosts are measured only if you name them.") private List<String> only;
 
   @Option(names = "--rewrite",
       description = "Measure nothing: rewrite the pages from the results that are there.") private boolean rewrite;

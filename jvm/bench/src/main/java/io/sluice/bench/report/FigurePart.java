@@ -51,6 +51,9 @@ public enum FigurePart {
       "bench partitions --accounting --warmups 1 --runs 3"),
   DRIVER("scale/driver.json", 25, "what a million blocks, and 10,000 shuffles, cost the driver",
       "bench driver --warmups 0 --runs 3"),
+  LOCATIONS("transport/locations.json", 40, "2,000 map tasks and 10,000 reduce tasks, 20 million blocks of a row",
+      "bench many-blocks --rows 20000000 --partitions 10000 --engines stock,sluice,sluice-ucx "
+          + "--conf spark.shuffle.readHostLocalDisk=false --warmups 0 --runs 1"),
   REMOTE_BLOCKS("scale/remote-blocks.json", 10, "a million small blocks, those of the other executor by the network",
       "bench many-blocks --engines stock,sluice,sluice-ucx --conf spark.shuffle.readHostLocalDisk=false "
           + "--warmups 0 --runs 3"),
@@ -111,7 +114,7 @@ public enum FigurePart {
   private static final List<FigurePart> WITH_PEERS = List.of(COMET_TPCH, PEERS, PEERS_TPCH);
 
   private static final List<FigurePart> OF_SCALE =
-      List.of(PARTITIONS, DRIVER, REMOTE_BLOCKS, TWO_HOSTS, SPILLING_10M, SPILLING_50M, SPILLING_200M);
+      List.of(PARTITIONS, DRIVER, LOCATIONS, REMOTE_BLOCKS, TWO_HOSTS, SPILLING_10M, SPILLING_50M, SPILLING_200M);
 
   /** Links of several kinds, in the order of their table; all but the first need root, for hosts of their own. */
   public static final List<FigurePart> NETWORKS = List.of(NETWORKS_ONE_MACHINE, NETWORKS_100MBIT, NETWORKS_1GBIT,

@@ -33,6 +33,7 @@ public final class PublishedFigures {
       Map.entry("tpch-35", FigurePart.TPCH_SPARK_35), Map.entry("peers", FigurePart.PEERS),
       Map.entry("peers-tpch", FigurePart.PEERS_TPCH), Map.entry("comet-tpch", FigurePart.COMET_TPCH),
       Map.entry("partitions", FigurePart.PARTITIONS), Map.entry("driver", FigurePart.DRIVER),
+      Map.entry("locations", FigurePart.LOCATIONS),
       Map.entry("denser-100mbit", FigurePart.DENSER_100MBIT), Map.entry("denser-1gbit", FigurePart.DENSER_1GBIT));
   private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.ofEntries(
       Map.entry("tpch", MarkdownFigures::queries), Map.entry("tpcds", MarkdownFigures::queries),
@@ -44,6 +45,8 @@ public final class PublishedFigures {
       Map.entry("peers", MarkdownFigures::peers), Map.entry("peers-tpch", MarkdownFigures::peersQueries),
       Map.entry("comet-tpch", MarkdownFigures::peersQueries),
       Map.entry("partitions", PartitionFigures::render), Map.entry("driver", DriverFigures::markdown),
+      Map.entry("locations",
+          results -> MarkdownFigures.modes(results) + "\n\n" + DriverFigures.markdown(results)),
       Map.entry("denser-100mbit", MarkdownFigures::modes), Map.entry("denser-1gbit", MarkdownFigures::modes));
 
   /** Of the model of clusters, which takes several parts. */

@@ -9,8 +9,8 @@ import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
 
 /**
- * One shuffle with as many blocks as rows: as many map tasks as reduce tasks, and a row from each to each. The driver
- * keeps a size of every block.
+ * One shuffle with as many blocks as rows: a row from each map task to each reduce task, of which there are as many
+ * unless the user says how many reduce tasks. The driver keeps a size of every block.
  */
 public final class ManyBlocks implements HeldWorkload {
 
@@ -27,13 +27,19 @@ public final class ManyBlocks implements HeldWorkload {
   }
 
   private static JavaPairRDD<Integer, Long> rows(SparkSession spark, Sizing sizing) {
-    int side = side(sizing.rows());
-    return GeneratedRecords.pairs(JavaSparkContext.fromSparkContext(spark.sparkContext()), sizing.rows(), side,
-        row -> new Tuple2<>((int) (row % side), row)).partitionBy(new HashPartitioner(side));
+    int reducers = sizing.partitionsOr(side(sizing.rows()));
+    int maps = maps(sizing.rows(), reducers);
+    return GeneratedRecords.pairs(JavaSparkContext.fromSparkContext(spark.sparkContext()), sizing.rows(), maps,
+        row -> new Tuple2<>((int) (row % reducers), row)).partitionBy(new HashPartitioner(reducers));
   }
 
   /** Map tasks, and reduce tasks, that make {@code blocks}, or a few more. */
   static int side(long blocks) {
     return Math.max(1, (int) Math.ceil(Math.sqrt(blocks)));
+  }
+
+  /** Map tasks that make {@code blocks} with so many reduce tasks. */
+  static int maps(long blocks, int reducers) {
+    return Math.max(1, (int) ((blocks + reducers - 1) / reducers));
   }
 }

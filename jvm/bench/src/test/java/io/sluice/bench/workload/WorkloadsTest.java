@@ -93,10 +93,12 @@ class WorkloadsTest {
       assertEquals(60, digest.rows(), entry.name());
       assertTrue(digest.ordered(), entry.name());
     }
-    Digest blocks = new ManyBlocks().verify(spark, few);
-    assertEquals(blocks, new ManyBlocks().verify(spark, new Sizing(60, 1, 1)));
+    Digest blocks = new ManyBlocks().verify(spark, new Sizing(60, 3, 0));
+    assertEquals(blocks, new ManyBlocks().verify(spark, new Sizing(60, 1, 0)));
     assertEquals(1_000, ManyBlocks.side(1_000_000));
     assertEquals(8, ManyBlocks.side(50));
+    assertEquals(2_000, ManyBlocks.maps(20_000_000, 10_000));
+    assertEquals(13, ManyBlocks.maps(61, 5));
   }
 
   private static long distinct(LongFunction<?> key) {
