@@ -78,7 +78,8 @@ class Machine:
         return [
             "nice", "-n", "10", str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries),
             str(usr / "bin/qemu-system-x86_64"), "-L", str(usr / "share/qemu"), "-L", str(usr / "share/seabios"),
-            "-machine", "q35", *cpu, "-smp", "2", "-m", "7000" if self.jdk else "2500", "-nographic", "-no-reboot", "-nodefaults",
+            "-machine", "q35", *cpu, "-smp", "2", "-m", "7000" if self.jdk else "2500", "-nographic", "-no-reboot",
+            "-nodefaults",
             "-serial", "stdio", "-kernel", str(kernel), "-initrd", str(self.folder / "initramfs"),
             "-append", KERNEL_ARGUMENTS, *disks, "-netdev", f"socket,id=link,{self.link}", "-device",
             f"virtio-net-pci,netdev=link,mac=52:54:00:00:00:0{self.number},romfile=,host_mtu=9000"]
