@@ -123,7 +123,9 @@ final class FiguresCommand implements Callable<Integer> {
       spec.commandLine().getErr().println("error: " + e.getMessage());
       return false;
     }
-    Files.writeString(json, Json.pretty(PerftestResults.of(json, arguments)) + "\n");
+    // Without --json and its file, which is this machine's.
+    List<String> command = arguments.subList(0, arguments.size() - 2);
+    Files.writeString(json, Json.pretty(PerftestResults.of(json, command)) + "\n");
     return true;
   }
 

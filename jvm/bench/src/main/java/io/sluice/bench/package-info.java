@@ -12,6 +12,7 @@
  *         soak      random programs, and faults to run them with
  *         tables    benchmarks with tables;  tpch, tpcds  their rows and queries
  *     report    statistics, JSON, table, progress;  page  the HTML report
+ *       scale     a model of larger clusters, from measured costs
  * </pre>
  */
 package io.sluice.bench;
