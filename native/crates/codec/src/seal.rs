@@ -114,6 +114,18 @@ impl FrameKey {
         })?;
         Ok((FrameHeader { encoded_bytes: plain.len() as u32, ..header }, plain))
     }
+
+    /// As [`FrameKey::open`], and puts the frame that was sealed in the place of the sealed one: how many bytes it has,
+    /// [`SEAL_BYTES`] fewer.
+    ///
+    /// # Errors
+    /// Those of [`FrameKey::open`].
+    pub fn unseal(&self, frame: &mut [u8]) -> Result<usize> {
+        let (header, plain) = self.open(frame)?;
+        let (bytes, payload_crc) = (HEADER_BYTES + plain.len(), crc32c::crc32c(plain));
+        frame[..HEADER_BYTES].copy_from_slice(&FrameHeader { payload_crc, ..header }.to_bytes());
+        Ok(bytes)
+    }
 }
 
 /// Seals the frames of one map output. Any thread; no two frames get one nonce.
@@ -287,6 +299,21 @@ mod tests {
             let rows = decode(&sealed, &FrameKey::new(OUTPUT, key).expect("a key"));
             assert_eq!(rows, Ok(MARKER.repeat(6)));
         }
+    }
+
+    #[test]
+    fn unsealed_frames_are_those_that_were_sealed() {
+        let (plain, mut sealed) = (frame(), frame());
+        sealer(&[7; 16], 1).seal(5, &mut sealed).expect("sealed");
+        let key = FrameKey::new(OUTPUT, &[7; 16]).expect("a key");
+        let mut opened = sealed.clone();
+        assert_eq!(key.unseal(&mut opened), Ok(plain.len()));
+        assert_eq!(opened[..plain.len()], plain);
+        assert!(key.unseal(&mut opened).is_err(), "it is not sealed any more");
+        let other = FrameKey::new(OUTPUT, &[8; 16]).expect("a key");
+        assert!(other.unseal(&mut sealed.clone()).is_err_and(|e| e.is_not_authentic()));
+        sealed[HEADER_BYTES] ^= 1;
+        assert!(key.unseal(&mut sealed).is_err_and(|e| !e.is_not_authentic()), "the checksum tells first");
     }
 
     #[test]

@@ -28,6 +28,9 @@ native_methods! {
             source: jlong, source_bytes: jlong, target: jlong, target_bytes: jlong, row_lengths: jlong,
             row_lengths_capacity: jint, shuffle: jint, map: jlong, key: JByteArray<'_>,
         ) -> jlong;
+        unsealFrame = unseal_frame(
+            frame: jlong, frame_bytes: jlong, shuffle: jint, map: jlong, key: JByteArray<'_>,
+        ) -> jlong;
     }
 }
 
@@ -63,19 +66,50 @@ fn decode_sealed_rows(
     map: i64,
     key: JByteArray<'_>,
 ) -> Result<i64, CallError> {
-    let (bytes, output) = (call.bytes(&key)?, OutputId { shuffle: shuffle as u32, map: map as u64 });
+    let output = OutputId { shuffle: shuffle as u32, map: map as u64 };
+    with_key(output, call.bytes(&key)?, |key| {
+        let lengths = [row_lengths, row_lengths_capacity.into()];
+        let memory = Memory::of([source, source_bytes], [target, target_bytes], lengths)?;
+        let header = FrameHeader::parse_sealed(memory.source)?;
+        with_decoder(&header, |decoder| decoder.decode_sealed(memory.source, key, memory.target, memory.lengths))
+    })
+}
+
+fn unseal_frame(
+    call: &mut Call<'_>,
+    frame: i64,
+    frame_bytes: i64,
+    shuffle: i32,
+    map: i64,
+    key: JByteArray<'_>,
+) -> Result<i64, CallError> {
+    let output = OutputId { shuffle: shuffle as u32, map: map as u64 };
+    with_key(output, call.bytes(&key)?, |key| {
+        let bytes = number(frame_bytes, "frame")?;
+        if frame == 0 {
+            return Err(CallError::invalid("a frame at address 0"));
+        }
+        // SAFETY: the frame's bytes are live, initialised, and nobody else's until the call returns (contract of
+        // NativeCore.unsealFrame).
+        let frame = unsafe { std::slice::from_raw_parts_mut(frame as *mut u8, bytes) };
+        Ok(key.unseal(frame)? as i64)
+    })
+}
+
+/// Calls with a map output's key, which is kept for this thread's next call.
+fn with_key(
+    output: OutputId,
+    bytes: Vec<u8>,
+    call: impl FnOnce(&FrameKey) -> Result<i64, CallError>,
+) -> Result<i64, CallError> {
     let known = KEY.take().filter(|known| known.output == output && known.bytes == bytes);
     let known = match known {
         Some(known) => known,
         None => KnownKey { key: FrameKey::new(output, &bytes)?, bytes, output },
     };
-    let memory = Memory::of([source, source_bytes], [target, target_bytes], [row_lengths, row_lengths_capacity.into()]);
-    let decoded = memory.and_then(|memory| {
-        let header = FrameHeader::parse_sealed(memory.source)?;
-        with_decoder(&header, |decoder| decoder.decode_sealed(memory.source, &known.key, memory.target, memory.lengths))
-    });
+    let result = call(&known.key);
     KEY.set(Some(known));
-    decoded
+    result
 }
 
 /// Decodes from one piece of memory to two others; of each the address, and how many elements there are.

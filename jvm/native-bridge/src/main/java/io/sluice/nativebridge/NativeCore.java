@@ -323,4 +323,15 @@ public final class NativeCore {
    */
   public static native long decodeSealedRows(long source, long sourceBytes, long target, long targetBytes,
       long rowLengths, int rowLengthsCapacity, int shuffleId, long mapId, byte[] key);
+
+  /**
+   * Verifies one whole sealed frame and puts the frame that was sealed in its place, which is shorter.
+   *
+   * @param frame its address, {@code frameBytes} long (exactly header + payload); after an error it holds no frame
+   * @param shuffleId of the map output that the frame must have been sealed for
+   * @param mapId of the same map output
+   * @param key of its frames, 16 or 32 bytes
+   * @return bytes of the frame that is there now, {@link #CORRUPT} or {@link #NOT_AUTHENTIC}
+   */
+  public static native long unsealFrame(long frame, long frameBytes, int shuffleId, long mapId, byte[] key);
 }

@@ -360,7 +360,7 @@ class CometTest {
   }
 
   /**
-   * Comet's sort keeps the buffers of all batches until the last one is there. With I/O encryption they are made of
+   * Comet's sort keeps the buffers of all batches until the last one is there. Those with nested columns are made of
    * rows.
    */
   @ParameterizedTest

@@ -29,6 +29,8 @@ public final class HostAbsence {
   private final Plug plug;
   /** Ended tasks at which the host goes, by what runs. */
   private final Map<String, Long> begins = new HashMap<>();
+  /** Whether the host has been cut off since the run began; written by the thread of its {@link Cut}. */
+  private volatile boolean wasAway;
 
   HostAbsence(Hosts.AwayHost away, Plug plug) {
     this.away = away;
@@ -61,6 +63,7 @@ public final class HostAbsence {
     if (!begins.containsKey(what)) {
       throw new IllegalStateException(what + " did not run with all hosts before");
     }
+    wasAway = false;
     Cut cut = new Cut(begins.get(what));
     T result;
     try (cut) {
@@ -74,6 +77,11 @@ public final class HostAbsence {
       throw new EngineFailure(what + " ended before " + away.host() + " was cut off; it needs more --rows");
     }
     return result;
+  }
+
+  /** Whether the host of the run that goes on, or of the last one, has been cut off. Any thread. */
+  boolean wasAway() {
+    return wasAway;
   }
 
   /** Where the last stage of a run begins, by what is heard of its tasks. */
@@ -99,7 +107,6 @@ public final class HostAbsence {
     private final CountDownLatch ended = new CountDownLatch(1);
     private Thread thread;
     private boolean tookPart;
-    private volatile boolean wasAway;
     private volatile RuntimeException failure;
 
     Cut(long tasks) {

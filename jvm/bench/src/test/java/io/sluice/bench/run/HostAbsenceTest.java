@@ -1,7 +1,6 @@
 package io.sluice.bench.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.bench.protocol.Reply;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -20,14 +19,10 @@ class HostAbsenceTest {
   private static final int LIMIT_S = 30;
 
   private final List<String> changes = new ArrayList<>();
-  private final CountDownLatch down = new CountDownLatch(1);
   private final HostAbsence absence = new HostAbsence(new Hosts.AwayHost("w2", 600), this::change);
 
   private synchronized void change(String state) {
     changes.add(state);
-    if (state.equals("down")) {
-      down.countDown();
-    }
   }
 
   private synchronized List<String> changes() {
@@ -55,9 +50,9 @@ class HostAbsenceTest {
     List<Long> passedOn = new ArrayList<>();
     assertEquals("done", absence.during("run", reply -> passedOn.add(reply.tasksDone()), heard -> {
       twoStages(heard, 27);
-      assertFalse(isDown(1));
+      assertEquals(List.of(), changes());
       heard.accept(Reply.progress(28, 208));
-      assertTrue(isDown(TimeUnit.SECONDS.toMillis(LIMIT_S)));
+      awaitAbsence();
       heard.accept(Reply.progress(208, 208));
       return "done";
     }));
@@ -74,11 +69,7 @@ class HostAbsenceTest {
     });
     shortOne.during("run", reply -> {}, heard -> {
       heard.accept(Reply.progress(1, 1));
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);
-      while (changes().size() < 2) {
-        assertTrue(System.nanoTime() < end, "the host does not come back");
-        Thread.onSpinWait();
-      }
+      await(() -> changes().size() == 2, "the host does not come back");
       return 1;
     });
     assertEquals(List.of("down", "up"), changes());
@@ -90,7 +81,7 @@ class HostAbsenceTest {
     EngineFailure failure = new EngineFailure("a task failed");
     assertSame(failure, assertThrows(EngineFailure.class, () -> absence.during("run", reply -> {}, heard -> {
       twoStages(heard, 28);
-      assertTrue(isDown(TimeUnit.SECONDS.toMillis(LIMIT_S)));
+      awaitAbsence();
       throw failure;
     })));
     assertEquals(List.of("down", "up"), changes());
@@ -122,11 +113,16 @@ class HostAbsenceTest {
     })));
   }
 
-  private boolean isDown(long limitMs) {
-    try {
-      return down.await(limitMs, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
+  /** Until the link is down and the absence knows it. */
+  private void awaitAbsence() {
+    await(absence::wasAway, "the host does not go");
+  }
+
+  private static void await(BooleanSupplier condition, String otherwise) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);
+    while (!condition.getAsBoolean()) {
+      assertTrue(System.nanoTime() < end, otherwise);
+      Thread.onSpinWait();
     }
   }
 }

@@ -14,7 +14,7 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * The batches of a reduce task, made of rows: for nested types, sealed frames, and executors without the native core.
+ * The batches of a reduce task, made of rows: for nested types, and executors without the native core.
  * Pairs of 0 and batch. Each batch is closed when the next one is asked for, and the last one when the task completes;
  * methods of other threads wait for each other.
  *

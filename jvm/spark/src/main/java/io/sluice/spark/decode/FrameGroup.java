@@ -1,18 +1,21 @@
 package io.sluice.spark.decode;
 
 import io.sluice.nativebridge.CorruptFrameException;
+import io.sluice.nativebridge.FrameNotAuthenticException;
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.seal.OutputKeys;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * Reads several frames that follow each other to where they lie behind each other, so that they are decoded to one
- * batch of columns; where asked for, frames of one row stay alone. Not for sealed frames. Not
+ * batch of columns; where asked for, frames of one row stay alone. Sealed frames are opened there. Not
  * thread-safe.
  */
 public final class FrameGroup implements AutoCloseable {
@@ -81,13 +84,33 @@ public final class FrameGroup implements AutoCloseable {
   }
 
   private void read() throws IOException {
-    Part part = new Part(frames.input(), frames.offset(), frames.frameBytes());
-    frames.readTo(encoded.address() + bytes);
+    long address = encoded.address() + bytes;
+    frames.readTo(address);
+    OutputKeys keys = frames.keys();
+    Part part = new Part(frames.input(), frames.offset(), keys == null ? frames.frameBytes() : unseal(address, keys));
     counts.decoded(frames.header(), 0, false);
     parts.add(part);
     bytes += part.bytes();
     decodedBytes += frames.header().decodedBytes();
     rows += frames.header().records();
+  }
+
+  /** Puts the frame that was sealed in the place of the one that was read; how many bytes it has. */
+  private long unseal(long address, OutputKeys keys) throws BlockReadException {
+    long begun = counts.beginDecodingByTask();
+    long start = System.nanoTime();
+    long found = NativeCore.unsealFrame(
+        address, frames.frameBytes(), keys.shuffleId(), keys.mapId(), keys.frameKey());
+    long nanos = System.nanoTime() - start;
+    counts.endDecodingByTask(begun, nanos);
+    counts.decodedFor(nanos);
+    if (found == NativeCore.NOT_AUTHENTIC) {
+      throw frames.failure(new FrameNotAuthenticException(NativeCore.lastErrorMessage()));
+    }
+    if (found == NativeCore.CORRUPT) {
+      throw frames.failure(new CorruptFrameException(NativeCore.lastErrorMessage()));
+    }
+    return NativeException.check(found);
   }
 
   /**

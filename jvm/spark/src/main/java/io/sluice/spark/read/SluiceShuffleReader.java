@@ -118,7 +118,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   /** The records of one of Comet's exchanges: pairs of 0 and batch. */
   public Iterator<Product2<Object, Object>> readBatches(CometDependency comets) {
     boolean singleRowsAlone = CometReaders.singleRowsAlone(comets);
-    if (executor.nativeCore() && executor.frameKey().isEmpty() && CometReaders.decodes(comets)) {
+    if (executor.nativeCore() && CometReaders.decodes(comets)) {
       Opened opened = open();
       FrameGroup frames = new FrameGroup(opened.frames(), opened.memory(), opened.counts(), singleRowsAlone);
       return CometReaders.decoded(comets, frames, opened.memory(), context, metrics, opened.failures());

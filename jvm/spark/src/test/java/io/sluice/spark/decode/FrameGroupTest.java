@@ -1,27 +1,43 @@
 package io.sluice.spark.decode;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.FrameHeader;
+import io.sluice.nativebridge.FrameNotAuthenticException;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.compat.ScalaIterators;
+import io.sluice.spark.fetch.BlockPlan;
 import io.sluice.spark.fetch.BlockReadException;
+import io.sluice.spark.fetch.SealedBlocks;
+import io.sluice.spark.fetch.TransferSize;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.seal.ApplicationKey;
+import io.sluice.spark.seal.EndMark;
+import io.sluice.spark.seal.FrameSealer;
+import io.sluice.spark.seal.OutputKeys;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class FrameGroupTest {
+  private static final ApplicationKey APPLICATION = new ApplicationKey(new byte[16]);
+
   private final List<Long> values = new ArrayList<>();
 
   /** It has the message of an error. */
@@ -126,6 +142,69 @@ class FrameGroupTest {
       BlockReadException error = assertThrows(BlockReadException.class, () -> group.decode(this::decode));
       assertEquals("shuffle_3_101_5", error.block().id().name());
       assertEquals(PlainFrames.frame(5, 5).length, error.offset());
+    }
+    assertEquals(0, blocks.open(), "blocks left open");
+  }
+
+  /** The block of partition 5 of a map output: its frames sealed, and their end mark. */
+  private static byte[] sealed(int map, byte[]... frames) throws Exception {
+    OutputKeys keys = APPLICATION.output(3, 100 + map);
+    FrameSealer sealer = new FrameSealer(keys);
+    EndMark mark = keys.endMark(5);
+    ByteArrayOutputStream block = new ByteArrayOutputStream();
+    for (byte[] plain : frames) {
+      int payloadBytes = plain.length - FrameHeader.BYTES;
+      FrameSealer.Frame frame = sealer.start(FrameHeader.parse(plain, 0), 5);
+      byte[] target = new byte[payloadBytes + FrameSealer.Frame.MOST_EXTRA_BYTES];
+      int count = frame.update(Arrays.copyOfRange(plain, FrameHeader.BYTES, plain.length), payloadBytes, target);
+      byte[] rest = frame.finish();
+      block.writeBytes(frame.header());
+      block.write(target, 0, count);
+      block.writeBytes(rest);
+      mark.add(frame.seal());
+    }
+    block.writeBytes(mark.finish());
+    return block.toByteArray();
+  }
+
+  private static FrameGroup sealedGroup(TestBlocks blocks, TestMemory memory, Counters counters) {
+    BlockPlan plan = new BlockPlan(
+        ScalaIterators.of(Collections.emptyIterator()), address -> true, TransferSize.AS_REPORTED, false, true);
+    FrameReader frames = new FrameReader(blocks, memory, new SealedBlocks(APPLICATION, plan));
+    return new FrameGroup(frames, memory, new ReadCounts(counters), false);
+  }
+
+  @Test
+  void sealedFramesOfSeveralMapOutputsBecomeTheFramesThatWereSealed() throws Exception {
+    byte[][] plain = {PlainFrames.frame(0, 3), PlainFrames.frame(3, 1), PlainFrames.frame(4, 6)};
+    TestBlocks blocks = TestBlocks.of(sealed(0, plain[0], plain[1]), sealed(1, plain[2]));
+    try (TestMemory memory = new TestMemory();
+        FrameGroup group = sealedGroup(blocks, memory, new Counters())) {
+      assertTrue(group.next());
+      assertEquals(10, group.decode((source, bytes) -> {
+        assertArrayEquals(concat(plain), PlainFrames.bytesAt(source, (int) bytes));
+        return 10;
+      }));
+      assertFalse(group.next());
+    }
+    assertEquals(0, blocks.open(), "blocks left open");
+  }
+
+  /** Changed after it was sealed, with checksums that agree. */
+  @Test
+  void aSealedFrameThatSomebodyChangedIsNamed() throws Exception {
+    byte[] block = sealed(0, PlainFrames.frame(0, 3), PlainFrames.frame(3, 2));
+    int second = PlainFrames.frame(0, 3).length + FrameHeader.SEAL_BYTES;
+    block[second + FrameHeader.BYTES] ^= 1;
+    int end = second + PlainFrames.frame(3, 2).length + FrameHeader.SEAL_BYTES;
+    byte[] changed = PlainFrames.withChecksums(Arrays.copyOfRange(block, second, end));
+    System.arraycopy(changed, 0, block, second, changed.length);
+    TestBlocks blocks = TestBlocks.of(block);
+    try (TestMemory memory = new TestMemory(); FrameGroup group = sealedGroup(blocks, memory, new Counters())) {
+      BlockReadException error = assertThrows(BlockReadException.class, group::next);
+      assertInstanceOf(FrameNotAuthenticException.class, error.getCause());
+      assertEquals("shuffle_3_100_5", error.block().id().name());
+      assertEquals(second, error.offset());
     }
     assertEquals(0, blocks.open(), "blocks left open");
   }

@@ -53,7 +53,14 @@ public final class PlainFrames {
   /** The same frame of one row, with another length before the row and checksums that agree with it. */
   static byte[] frameWithLength(byte[] frame, int rowLength) {
     byte[] changed = frame.clone();
-    littleEndian(changed).putInt(FrameHeader.BYTES, rowLength)
+    littleEndian(changed).putInt(FrameHeader.BYTES, rowLength);
+    return withChecksums(changed);
+  }
+
+  /** The same frame with checksums that agree with its bytes. */
+  static byte[] withChecksums(byte[] frame) {
+    byte[] changed = frame.clone();
+    littleEndian(changed)
         .putInt(PAYLOAD_CRC_AT, crc(changed, FrameHeader.BYTES, changed.length - FrameHeader.BYTES))
         .putInt(HEADER_CRC_AT, crc(changed, 0, HEADER_CRC_AT));
     return changed;
