@@ -55,17 +55,20 @@ class BuildLockTest(unittest.TestCase):
             self.assertEqual(end, begin.replace("begin", "end"))
 
     def test_who_waits_says_for_what(self):
-        first = self.start("with_build_lock critical first")
+        first = self.start("held() { critical first; until [[ -e $root/said ]]; do sleep 0.01; done; }; "
+                           "with_build_lock held")
         self.wait_for("begin first")
-        code, error = self.ended(self.start("with_build_lock critical second"))
-        self.assertEqual(code, 0)
+        second = self.start("with_build_lock critical second")
         self.assertEqual(
-            error, f"Waiting until another ./sluice (process {first.pid}) has built in {self.folder}\n"
+            second.stderr.readline(),
+            f"Waiting until another ./sluice (process {first.pid}) has built in {self.folder}\n"
         )
+        (self.folder / "said").touch()
+        self.assertEqual(self.ended(second), (0, ""))
         self.assertEqual(self.ended(first), (0, ""))
 
     def test_the_wait_ends(self):
-        first = self.start("with_build_lock sleep 5; :", start_new_session=True)
+        first = self.start("with_build_lock sleep 60; :", start_new_session=True)
         self.addCleanup(os.killpg, first.pid, signal.SIGKILL)
         end = time.monotonic() + LIMIT_SECONDS
         while not (self.folder / "build/.lock").exists() or not (self.folder / "build/.lock").read_text():

@@ -25,9 +25,9 @@ class GpuRunTest(unittest.TestCase):
         self.program(self.pack / "sluice-gpu", 'if [[ $1 == device ]]; then echo "No GPU (none)."; fi')
         for test in TESTS:
             self.program(self.pack / f"test-{test}", "")
-        # As a machine with enough cores, on which each limit is a second.
+        # As a machine with enough cores, on which each limit is five seconds.
         self.program(self.bin / "nproc", "echo 16", logged=False)
-        self.program(self.bin / "timeout", f'exec {shutil.which("timeout")} "$1" 1 "${{@:3}}"', logged=False)
+        self.program(self.bin / "timeout", f'exec {shutil.which("timeout")} "$1" 5 "${{@:3}}"', logged=False)
 
     def program(self, path, body, logged=True):
         """A program that notes its name, first argument and whether it is to use a GPU, and does what it is told."""
@@ -67,7 +67,7 @@ class GpuRunTest(unittest.TestCase):
         self.assertEqual(2 + len(TESTS) + 1, len(order))
         self.assertRegex(run.stdout, r"test-simulated +FAILED with 101 ")
         self.assertIn(LOST, run.stdout)
-        self.assertRegex(run.stdout, r"test-gpu_memory +FAILED: not done after \d s")
+        self.assertRegex(run.stdout, r"test-gpu_memory +FAILED: not done after \d+ s")
         self.assertEqual(2, run.stdout.count("FAILED:") + run.stdout.count("FAILED with"))
         self.assertIn(f"== test-simulated\n{LOST}\n== test-sluice_cuda_sim\n", (self.results / "log.txt").read_text())
 

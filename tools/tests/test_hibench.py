@@ -482,8 +482,17 @@ class ProcessesTest(FolderTest):
     STUBBORN = "trap '' TERM; (trap '' TERM; echo $BASHPID; while :; do sleep 0.05; done)"
 
     def assert_gone(self, pid):
-        with self.assertRaises(ProcessLookupError):
-            os.kill(pid, 0)
+        """It has ended; that it did may still be told to whoever is its parent now."""
+        end = time.monotonic() + 30
+        while True:
+            try:
+                state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+            except (FileNotFoundError, ProcessLookupError):
+                return
+            if state in "ZX":
+                return
+            self.assertLess(time.monotonic(), end, f"process {pid} is in state {state}")
+            time.sleep(0.02)
 
     def test_output_and_status(self):
         log = self.folder / "run.log"
@@ -493,8 +502,8 @@ class ProcessesTest(FolderTest):
     def test_what_takes_too_long_is_ended_with_its_children(self):
         log = self.folder / "run.log"
         with mock.patch.object(processes, "TERMINATE_SECONDS", 0.2), \
-                self.assertRaisesRegex(Failure, "bash was ended after 1 s"):
-            processes.run(["bash", "-c", self.STUBBORN], log, 1)
+                self.assertRaisesRegex(Failure, "bash was ended after 5 s"):
+            processes.run(["bash", "-c", self.STUBBORN], log, 5)
         self.assert_gone(int(processes.output_of(log).read_text()))
 
     def test_what_a_command_leaves_behind_is_ended(self):
@@ -555,12 +564,12 @@ class ProgramsTest(FolderTest):
     def test_spark_submit_measures_all_processes_and_hands_on_the_status(self):
         # The launcher's answer, then the driver, which leaves an executor that burns CPU and ends after it.
         self.java('if [[ $* == *launcher.Main* ]]; then printf "said\\n\\0\\n%s\\0driver\\0" "$0"; exit; fi\n'
-                  '(timeout 1 bash -c "while :; do :; done") &\nexit 4')
+                  '(timeout 10 bash -c "while :; do :; done") &\nexit 4')
         self.assertEqual(self.call("spark-submit", "x.jar").returncode, 4)
         times = json.loads((self.folder / "times.json").read_text())
         self.assertEqual(times["status"], 4)
         self.assertGreater(times["cpuSeconds"], 0.05)
-        self.assertLess(times["seconds"], 1)
+        self.assertLess(times["seconds"], 8)
 
     def test_spark_submit_ends_an_executor_that_does_not_end(self):
         # It writes its number, and hears neither the driver's end nor SIGTERM.

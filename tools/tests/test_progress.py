@@ -57,7 +57,7 @@ class ProgressTest(unittest.TestCase):
 
     def test_a_short_step_shows_no_bar(self):
         shown, _ = self.on_terminal("step something true", quiet_seconds="3")
-        self.assertRegex(shown, r"^  something +\r  something +\033\[Kok, [01] s\r?\n$")
+        self.assertRegex(shown, r"^  something +\r  something +\033\[Kok, \d+ s\r?\n$")
 
     def test_a_failed_step_is_not_remembered(self):
         shown, code = self.on_terminal("step something false || exit 7")
@@ -68,7 +68,7 @@ class ProgressTest(unittest.TestCase):
     def test_without_a_terminal_a_step_is_one_plain_line(self):
         done = subprocess.run(self.script("step something sleep 1"), capture_output=True, text=True,
                               timeout=LIMIT_SECONDS, check=True)
-        self.assertRegex(done.stderr, r"^  something {20,}ok, [12] s\n$")
+        self.assertRegex(done.stderr, r"^  something {20,}ok, \d+ s\n$")
 
     def test_a_bar_never_claims_to_be_full(self):
         done = subprocess.run(self.script("progress_text 500 40"), capture_output=True, text=True,

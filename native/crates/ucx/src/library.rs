@@ -33,7 +33,7 @@ const WHEN_LOADED: (&str, &str) = ("UCX_ERROR_SIGNALS", "");
 
 /// What is set in UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before
 /// the name), and the release that knows it first.
-const DEFAULTS: [((u32, u32), &str, &str); 3] = [
+const DEFAULTS: [((u32, u32), &str, &str); 4] = [
     // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
     (OLDEST, "MEMTYPE_CACHE", "n"),
     // Messages over several lanes could come in another order, and the tags of Sluice's messages are numbered.
@@ -41,7 +41,14 @@ const DEFAULTS: [((u32, u32), &str, &str); 3] = [
     // Otherwise memory that processes of a crashed machine were reading would stay pinned for the kernel's TCP timeout
     // of 15 minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
+    // Over TCP the owner answers a get in pieces of this size, each with a system call of its own. UCX's own default is
+    // 8 KiB; twice as much is read in a second with this one (bench/results/transport/segments.md).
+    (OLDEST, TCP_SENDS, "64k"),
 ];
+const TCP_SENDS: &str = "TCP_TX_SEG_SIZE";
+/// What a process takes over TCP in one piece, 64 KiB by default. UCX opens no TCP device where this is less than
+/// [`TCP_SENDS`].
+const TCP_TAKES: &str = "TCP_RX_SEG_SIZE";
 /// The same, where the machine has an RDMA device: no cache of registrations. What is large is registered by Sluice,
 /// once; the cache would keep such a registration after `ucp_mem_unmap`, until UCX's hooks see that the memory is
 /// unmapped, and one that they miss would be used for other memory at the same address.
@@ -225,7 +232,7 @@ impl Ucx {
         let known = all.filter(move |(since, _, _)| *since <= (major, minor));
         known
             .map(|(_, name, value)| (name, value))
-            .filter(|(name, _)| std::env::var_os(format!("UCX_{name}")).is_none())
+            .filter(|(name, _)| !is_in_environment(name) && !(*name == TCP_SENDS && is_in_environment(TCP_TAKES)))
     }
 
     /// One line: version and file.
@@ -233,6 +240,10 @@ impl Ucx {
         let (major, minor, release) = self.version;
         format!("UCX {major}.{minor}.{release} ({})", self.path.display())
     }
+}
+
+fn is_in_environment(name: &str) -> bool {
+    std::env::var_os(format!("UCX_{name}")).is_some()
 }
 
 /// What is wrong with the environment's number of lanes for messages.

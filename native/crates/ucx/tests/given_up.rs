@@ -12,8 +12,8 @@ use sluice_mem::Arena;
 use sluice_transport::{Block, Failure, Statistic, Transport, TransportOptions};
 use sluice_ucx::{Ucx, UcxWire};
 
-const SHORT: Duration = Duration::from_millis(500);
-const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_secs(2);
+const LONG: Duration = Duration::from_secs(60);
 
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, timeout: Duration) -> Transport {
     let ucx = Arc::clone(ucx);

@@ -142,7 +142,7 @@ fn what_others_drop_while_a_thread_waits_comes_to_it() {
 fn what_the_padding_keeps_from_being_leased_is_declined_at_once() {
     let setting = Setting::new(1, 1);
     let stream = setting.stream();
-    assert!(matches!(stream.lease(100 * MIB, Wait::at_most(Duration::from_millis(300))), Err(Declined::Memory(_))));
+    assert!(matches!(stream.lease(100 * MIB, Wait::at_most(Duration::from_secs(1))), Err(Declined::Memory(_))));
     let statistics = setting.arena.statistics();
     assert_eq!((statistics.waits, statistics.declined), (0, 1));
 }
@@ -164,9 +164,9 @@ fn a_thread_that_waits_does_not_search_the_arena_again_and_again() {
     let setting = Setting::new(1, 1);
     let stream = setting.stream();
     let held = stream.lease(40 * MIB, long()).unwrap();
-    assert!(stream.lease(60 * MIB, Wait::at_most(Duration::from_millis(300))).is_err());
+    assert!(stream.lease(60 * MIB, Wait::at_most(Duration::from_secs(1))).is_err());
     let refusals = setting.arena.map_statistics().refusals;
-    assert!((3..150).contains(&refusals), "{refusals} searches in 300 ms in which nothing was released");
+    assert!((2..500).contains(&refusals), "{refusals} searches in a second in which nothing was released");
     stream.free(held);
     setting.check();
 }

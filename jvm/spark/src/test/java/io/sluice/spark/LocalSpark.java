@@ -13,6 +13,9 @@ import org.apache.spark.sql.SparkSession;
  * A Spark of two cores in this process, on Sluice, for tests. Stock results come from the same session, switched off.
  */
 public final class LocalSpark implements AutoCloseable {
+  /** Off where it is not asked for: tests look at files of shuffles that nothing refers to any more. */
+  public static final String CLEANER = "spark.cleaner.referenceTracking";
+
   private final SparkSession session;
 
   private LocalSpark(SparkSession session) {
@@ -24,6 +27,10 @@ public final class LocalSpark implements AutoCloseable {
     return start("local[2]", settings);
   }
 
+  /**
+   * @param settings beside those of all tests, or other values of these; with {@link #CLEANER} Spark removes shuffles
+   *     that nothing refers to any more
+   */
   public static LocalSpark start(String master, Map<String, String> settings) {
     SparkSession.Builder builder = SparkSession.builder().master(master).appName("sluice-test")
         .config("spark.plugins", SluicePlugin.class.getName())
@@ -31,6 +38,7 @@ public final class LocalSpark implements AutoCloseable {
         .config("spark.sluice.memory.failOnLeak", "true")
         // Tests look at map outputs when the action is over.
         .config("spark.sluice.sql.cleanup", "off")
+        .config(CLEANER, "false")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "7")
         .config("spark.sql.adaptive.enabled", "false")

@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.metrics.Counter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.AfterAll;
@@ -24,6 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("once")
 class EncryptedBatchesTest {
   private static final long ROWS = 300_000;
+
+  private static final Duration LIMIT = Duration.ofSeconds(120);
 
   private static Path folder;
 
@@ -53,34 +57,44 @@ class EncryptedBatchesTest {
         .set("spark.sluice.columnar", "true").set("spark.sluice.store", "files")
         .set("spark.sluice.memory.limit", "16m").set("spark.io.encryption.enabled", Boolean.toString(encrypted))
         .set("spark.shuffle.compress", "false").set("spark.shuffle.spill.compress", "false").start()) {
-      Dataset<Row> ofSpark = application.session().read().parquet(folder.toString()).repartition(5, col("k"));
-      assertEquals(encrypted ? Set.of() : Set.of("data", "spill"),
-          kindsWithMarker(application, ofSpark, ROWS, encrypted));
+      Set<String> kinds = Set.of("data", "spill");
+      assertEquals(encrypted ? Set.of() : kinds, kindsWithMarker(application, ROWS, kinds,
+          () -> application.session().read().parquet(folder.toString()).repartition(5, col("k"))));
       assertTrue(ProcessCounters.here(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
-      Dataset<Row> ofArrow = ArrowSource.tableWithText(application.session(), Marker.TEXT).repartition(5, col("id"));
       long rows = (long) ArrowSource.PARTITIONS * ArrowSource.BATCHES * ArrowSource.BATCH_ROWS;
-      assertEquals(encrypted ? Set.of() : Set.of("data"), kindsWithMarker(application, ofArrow, rows, encrypted));
+      kinds = Set.of("data");
+      assertEquals(encrypted ? Set.of() : kinds, kindsWithMarker(application, rows, kinds,
+          () -> ArrowSource.tableWithText(application.session(), Marker.TEXT).repartition(5, col("id"))));
       NativeMemory.assertAllReturned();
     }
   }
 
-  /** The kinds of files that had the marker while the rows were exchanged; they came from batches. */
+  /**
+   * The kinds of files that had the marker while rows, which came from batches, were exchanged: once more until each of
+   * {@code kinds} was seen.
+   */
   private static Set<String> kindsWithMarker(
-      SparkApplication application, Dataset<Row> exchanged, long rows, boolean encrypted) {
-    long before = ProcessCounters.here(Counter.WRITE_ROWS_OF_BATCHES);
+      SparkApplication application, long rows, Set<String> kinds, Supplier<Dataset<Row>> exchanged) {
     try (MarkerWatch watch = MarkerWatch.below(application.localDir())) {
-      // Rows as they are, so that no column is left out of the exchange.
-      List<Long> counts = Plans.rows(exchanged).mapPartitions(all -> {
-        long count = 0;
-        for (; all.hasNext(); all.next()) {
-          count++;
-        }
-        return List.of(count).iterator();
-      }).collect();
-      assertEquals(rows, counts.stream().mapToLong(count -> count).sum());
-      assertEquals(rows, ProcessCounters.here(Counter.WRITE_ROWS_OF_BATCHES) - before, "rows from batches");
-      assertTrue((encrypted ? watch.kindsWithout() : watch.kindsWith()).contains("data"), "no map output was seen");
+      Await.until(LIMIT, () -> "not all of " + kinds + " were seen", () -> {
+        assertExchanged(exchanged.get(), rows);
+        return kinds.stream().allMatch(watch::hasSeen);
+      });
       return watch.kindsWith();
     }
+  }
+
+  private static void assertExchanged(Dataset<Row> exchanged, long rows) {
+    long before = ProcessCounters.here(Counter.WRITE_ROWS_OF_BATCHES);
+    // Rows as they are, so that no column is left out of the exchange.
+    List<Long> counts = Plans.rows(exchanged).mapPartitions(all -> {
+      long count = 0;
+      for (; all.hasNext(); all.next()) {
+        count++;
+      }
+      return List.of(count).iterator();
+    }).collect();
+    assertEquals(rows, counts.stream().mapToLong(count -> count).sum());
+    assertEquals(rows, ProcessCounters.here(Counter.WRITE_ROWS_OF_BATCHES) - before, "rows from batches");
   }
 }

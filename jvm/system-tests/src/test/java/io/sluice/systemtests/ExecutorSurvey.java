@@ -13,7 +13,7 @@ import org.apache.spark.api.java.JavaSparkContext;
 /** Evaluates a function on all executors of an application, by a small job. */
 final class ExecutorSurvey {
   private static final int TASKS_PER_CORE = 8;
-  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final Duration LIMIT = Duration.ofSeconds(120);
 
   private ExecutorSurvey() {}
 

@@ -49,6 +49,15 @@ final class LogCapture extends AbstractAppender implements AutoCloseable {
         .toList();
   }
 
+  /** The messages at {@code level} or above of loggers that begin with one of {@code names}. */
+  synchronized List<String> messagesOf(Level level, List<String> names) {
+    return events.stream()
+        .filter(event -> event.getLevel().isMoreSpecificThan(level))
+        .filter(event -> names.stream().anyMatch(event.getLoggerName()::startsWith))
+        .map(event -> event.getMessage().getFormattedMessage())
+        .toList();
+  }
+
   @Override
   public void close() {
     logger.removeAppender(this);

@@ -75,6 +75,11 @@ final class MarkerWatch implements AutoCloseable {
     return name.startsWith("temp_shuffle") ? "spill" : name.contains(".data") ? "data" : "other";
   }
 
+  /** Whether a file of this kind had bytes at some time until now: some live shorter than it takes to look. */
+  boolean hasSeen(String kind) {
+    return with.contains(kind) || without.contains(kind);
+  }
+
   /** Ends the watch. Which kinds of files (spill, data, download, other) had the text at some time. */
   Set<String> kindsWith() {
     close();

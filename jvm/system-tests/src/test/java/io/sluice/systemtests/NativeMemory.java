@@ -10,7 +10,7 @@ import java.util.Map;
 
 /** The native memory of this process or of an application's executors, if the engine under test uses any. */
 final class NativeMemory {
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   private NativeMemory() {}
 

@@ -59,7 +59,7 @@ abstract class OneSidedFaults {
     application = SparkApplication.on(Engine.UNDER_TEST)
         .master(SparkApplication.CLUSTER)
         .set("spark.shuffle.readHostLocalDisk", "false")
-        .set("spark.sluice.transport.timeout", "1s")
+        .set("spark.sluice.transport.timeout", "3s")
         .set("spark.sluice.transport.retryDelay", "1s")
         .setAll(logs.settings())
         .setAll(settings())

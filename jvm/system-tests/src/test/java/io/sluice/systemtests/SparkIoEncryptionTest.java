@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +33,7 @@ class SparkIoEncryptionTest {
   private static final int NUMBERS = 20_000;
   private static final int SCATTER = 7919;
   private static final long FIRST_ROW_MILLIS = 300;
+  private static final Duration LIMIT = Duration.ofSeconds(120);
   private static final Query JOIN = Query.of("join", SparkIoEncryptionTest::join);
   private static final List<Query> QUERIES = List.of(
       JOIN,
@@ -140,10 +142,12 @@ class SparkIoEncryptionTest {
         .set("spark.shuffle.readHostLocalDisk", "false").set("spark.network.maxRemoteBlockSizeFetchToMem", "1k")
         .setAll(Map.of("spark.sluice.reader.threads", "0")).start().awaitExecutors(2);
         MarkerWatch watch = MarkerWatch.below(application.localDir())) {
-      JavaRDD<InternalRow> rows = Plans.rows(secrets(application.session()).repartition(6, col("k")));
-      long read = rows.mapPartitions(SparkIoEncryptionTest::countSlowly).collect().stream().mapToLong(n -> n).sum();
-      assertEquals(ROWS, read);
-      assertTrue((encrypted ? watch.kindsWithout() : watch.kindsWith()).contains("download"), "no download was seen");
+      Await.until(LIMIT, () -> "no download was seen", () -> {
+        JavaRDD<InternalRow> rows = Plans.rows(secrets(application.session()).repartition(6, col("k")));
+        long read = rows.mapPartitions(SparkIoEncryptionTest::countSlowly).collect().stream().mapToLong(n -> n).sum();
+        assertEquals(ROWS, read);
+        return watch.hasSeen("download");
+      });
       assertEquals(encrypted ? Set.of() : Set.of("data", "download"), watch.kindsWith());
       NativeMemory.assertAllReturnedBy(application);
     }

@@ -11,7 +11,7 @@ import java.time.Duration;
  * connections stay open, but it sends nothing.
  */
 final class StoppedProcess implements AutoCloseable {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   private final long pid;
   private boolean killed;

@@ -168,12 +168,12 @@ public final class ExecutorGpu implements AutoCloseable {
       LOG.info("spark.sluice.gpu=auto: this executor has no GPU: {}", why);
       return;
     }
-    countUnavailable();
+    LOG.warn("spark.sluice.gpu={}, but this executor encodes map output without a GPU, because none can be used: {}",
+        word(), why);
     if (reason == NativeGpu.SELF_TEST) {
       counters.increment(Counter.GPU_SELF_TESTS_FAILED);
     }
-    LOG.warn("spark.sluice.gpu={}, but this executor encodes map output without a GPU, because none can be used: {}",
-        word(), why);
+    countUnavailable();
   }
 
   /** Counts this executor as one without a GPU, once. Returns whether it did. */
@@ -365,6 +365,11 @@ public final class ExecutorGpu implements AutoCloseable {
   /** Counts a block that is read from the disk although there is a copy of it, where the GPU itself counts nothing. */
   void countMissedCopy() {
     counters.increment(Counter.GPU_CACHE_MISSES);
+  }
+
+  /** Shuffles of which map outputs are being copied, or are to be. */
+  int pendingCopies() {
+    return copies.size();
   }
 
   /** Drops the copies of a shuffle that has ended. Never throws, and waits for nothing. */

@@ -360,9 +360,9 @@ public final class BinaryRowSorter extends MemoryConsumer {
     if (resident != null) {
       resident.end();
     }
-    freeMemory();
     spilled.forEach(SpilledRows::delete);
     spilled.clear();
+    freeMemory();
   }
 
   /** Frees a page that no row is read from any more. */

@@ -21,6 +21,7 @@ public final class PeerDiscovery implements AutoCloseable {
   private final String executorId;
   private final Callable<Optional<TransportService>> transport;
   private final Driver driver;
+  private final long periodMillis;
   private final Thread thread;
   private final Semaphore wanted = new Semaphore(0);
   private long sequence;
@@ -34,10 +35,12 @@ public final class PeerDiscovery implements AutoCloseable {
     Object ask(Object message) throws Exception;
   }
 
-  private PeerDiscovery(String executorId, Callable<Optional<TransportService>> transport, Driver driver) {
+  private PeerDiscovery(
+      String executorId, Callable<Optional<TransportService>> transport, Driver driver, long periodMillis) {
     this.executorId = executorId;
     this.transport = transport;
     this.driver = driver;
+    this.periodMillis = periodMillis;
     this.thread = new Thread(this::run, "sluice-discovery");
     thread.setDaemon(true);
   }
@@ -48,7 +51,13 @@ public final class PeerDiscovery implements AutoCloseable {
    * @param transport called once, on the thread made here; may wait until the transport is there
    */
   public static PeerDiscovery start(String executorId, Callable<Optional<TransportService>> transport, Driver driver) {
-    PeerDiscovery discovery = new PeerDiscovery(executorId, transport, driver);
+    return start(executorId, transport, driver, PERIOD_MILLIS);
+  }
+
+  /** The same with another time from heartbeat to heartbeat where nothing is wanted. */
+  static PeerDiscovery start(
+      String executorId, Callable<Optional<TransportService>> transport, Driver driver, long periodMillis) {
+    PeerDiscovery discovery = new PeerDiscovery(executorId, transport, driver, periodMillis);
     discovery.thread.start();
     return discovery;
   }
@@ -78,9 +87,9 @@ public final class PeerDiscovery implements AutoCloseable {
     while (!closed && !service.hasEnded() && address != null) {
       wanted.drainPermits();
       boolean update = exchange(service, address);
-      pauseMillis = woken && !update ? Math.min(PERIOD_MILLIS, pauseMillis * 2) : SHORTEST_MILLIS;
+      pauseMillis = woken && !update ? Math.min(periodMillis, pauseMillis * 2) : SHORTEST_MILLIS;
       TimeUnit.MILLISECONDS.sleep(pauseMillis);
-      woken = rest(service, PERIOD_MILLIS - pauseMillis);
+      woken = rest(service, periodMillis - pauseMillis);
     }
   }
 

@@ -275,10 +275,10 @@ public final class TransportService implements AutoCloseable {
     NettyReason reason = NettyReason.ofStatus(status);
     noteFailure(fetch, reason);
     if (fetch.missed(index)) {
-      count(reason, 1);
       if (fetch.missedCount() == 1) {
         missedBlocks.add(fetch, clockNanos.getAsLong());
       }
+      count(reason, 1);
     }
   }
 

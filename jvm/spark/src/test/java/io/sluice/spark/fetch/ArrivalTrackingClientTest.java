@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 /** Readers that share an executor's client: each one's blocks are counted for it, whoever delivers them. */
 class ArrivalTrackingClientTest {
-  private static final long SLOW_MILLIS = 30;
+  private static final long SLOW_MILLIS = 300;
   private static final ManagedBuffer BYTES = new NioManagedBuffer(ByteBuffer.allocate(1));
 
   private final Map<String, BlockFetchingListener> requests = new HashMap<>();

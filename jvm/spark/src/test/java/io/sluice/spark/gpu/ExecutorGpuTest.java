@@ -252,6 +252,7 @@ class ExecutorGpuTest {
       gpu.hostCopyMoved(5, 1, false);
       gpu.hostCopyMoved(5, 1, true);
       assertEquals(List.of("5/1 false", "5/1 true"), device.moves());
+      Await.until("both are copied", () -> gpu.pendingCopies() == 0);
       gpu.forgetShuffle(5);
       assertEquals(List.of(5), device.forgotten());
       device.did("cache_kept", 2);

@@ -138,7 +138,7 @@ class GpuCopiesTest {
     assertEquals(0, memory.inAccount());
     assertEquals(1, memory.live());
     assertNull(open(copies, BYTES));
-    assertEquals(1, device.reads().size());
+    Await.until("the read has begun", () -> device.reads().size() == 1);
     answers.countDown();
     Await.until("the memory is free", () -> memory.live() == 0);
   }

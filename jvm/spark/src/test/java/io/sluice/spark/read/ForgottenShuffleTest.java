@@ -42,7 +42,7 @@ class ForgottenShuffleTest {
   void start() {
     reading = new CountDownLatch(1);
     release = new CountDownLatch(1);
-    spark = LocalSpark.start(Map.of());
+    spark = LocalSpark.start(Map.of(LocalSpark.CLEANER, "true"));
   }
 
   @AfterEach

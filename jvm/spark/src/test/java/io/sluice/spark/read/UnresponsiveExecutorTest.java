@@ -54,7 +54,7 @@ class UnresponsiveExecutorTest {
   private static final int PARTITIONS = 2;
   private static final long LIMIT_SECONDS = 30;
   /** A killed task ends within this time. */
-  private static final long END_NANOS = TimeUnit.SECONDS.toNanos(2);
+  private static final long END_NANOS = TimeUnit.SECONDS.toNanos(30);
   /** Static, because tasks of a local Spark share this class with the test. */
   private static final AtomicInteger SEEN = new AtomicInteger();
 

@@ -127,7 +127,7 @@ class CachedShuffleTest {
   /** Spark computes its outputs again, under the same id; they are files, because nothing says when they may go. */
   @Test
   void aShuffleThatWasRemovedCanBeReadAgain() {
-    start("spark.task.maxFailures", "1", "spark.stage.maxConsecutiveAttempts", "1");
+    start("spark.task.maxFailures", "1", "spark.stage.maxConsecutiveAttempts", "1", LocalSpark.CLEANER, "true");
     JavaPairRDD<Integer, Integer> shuffled = JavaSparkContext.fromSparkContext(spark.session().sparkContext())
         .parallelize(List.of(1, 2, 3, 4, 5), 3).mapToPair(number -> new Tuple2<>(number, -number))
         .partitionBy(new HashPartitioner(2));
