@@ -42,8 +42,8 @@ const DEFAULTS: [((u32, u32), &str, &str); 4] = [
     // of 15 minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
     // Over TCP the owner answers a get in pieces of this size, each with a system call of its own. UCX's own default is
-    // 8 KiB; twice as much is read in a second with this one (bench/results/transport/segments.md).
-    (OLDEST, TCP_SENDS, "64k"),
+    // 8 KiB; twice as much is read in a second with this one, and more gives no more (bench/results/transport/segments.md).
+    (OLDEST, TCP_SENDS, "32k"),
 ];
 const TCP_SENDS: &str = "TCP_TX_SEG_SIZE";
 /// What a process takes over TCP in one piece, 64 KiB by default. UCX opens no TCP device where this is less than
