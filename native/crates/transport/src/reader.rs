@@ -8,6 +8,7 @@
 //! ```
 
 mod batches;
+mod pace;
 mod schedule;
 mod session;
 mod watch;
@@ -393,7 +394,7 @@ impl Reader {
 
     /// A read has ended.
     pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) {
-        let Some((started, peer)) = self.schedule.ended(token) else { return };
+        let Some((started, peer)) = self.schedule.ended(token, now) else { return };
         peer.into_iter().for_each(|peer| self.watch.heard(peer, now));
         let held = self.batches.end_get(started.batch, started.part, started.bytes, ok);
         self.schedule.let_go(started.session, held);

@@ -1,5 +1,5 @@
-//! Which gets are begun when: of each connection as many as may be under way, in the order in which they were planned,
-//! as far as there is memory for what they bring.
+//! Which gets are begun when: of each connection as many as may be under way ([`Pace`]), in the order in which they were
+//! planned, as far as there is memory for what they bring.
 //!
 //! **Memory.** A block's memory is leased when its first get begins. Where there is none, the connection waits: its
 //! other reads go on, and nothing more is asked for over it. The connections that wait are looked at in turn, and each
@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use sluice_mem::MemoryKind;
 
 use super::batches::{Batches, Begun};
+use super::pace::Pace;
 use super::session::{PeerNumber, SessionId};
 use crate::plan::{GET_BYTES, Planned};
 use crate::wire::{Endpoint, Get, Wire};
@@ -42,6 +43,7 @@ struct Queue {
     planned: VecDeque<Planned>,
     gets: usize,
     bytes: usize,
+    pace: Pace,
     /// Bytes of the blocks that have memory and are being read.
     held: usize,
     /// Whether it stands among the runnable ones.
@@ -77,6 +79,7 @@ pub(super) struct Started {
     pub(super) batch: u64,
     pub(super) part: usize,
     pub(super) bytes: usize,
+    begun: Instant,
 }
 
 /// What waiting for memory has cost since the start.
@@ -142,8 +145,8 @@ impl Schedule {
     }
 
     pub(super) fn open(&mut self, session: SessionId, peer: PeerNumber, endpoint: Endpoint) {
-        let (planned, gets, bytes, held, runnable, waiting, short_since, short) = Default::default();
-        let queue = Queue { peer, endpoint, planned, gets, bytes, held, runnable, waiting, short_since, short };
+        let (planned, gets, bytes, pace, held, runnable, waiting, short_since, short) = Default::default();
+        let queue = Queue { peer, endpoint, planned, gets, bytes, pace, held, runnable, waiting, short_since, short };
         self.queues.insert(session, queue);
     }
 
@@ -281,11 +284,17 @@ impl Schedule {
         let Some(queue) = self.queues.get_mut(&session) else { return Filled::Yes };
         let (most_gets, most_bytes, largest_get) = match self.max_gets {
             Some(gets) => (gets, usize::MAX, usize::MAX),
-            None => (MAX_GETS, wire.max_bytes_in_flight(queue.endpoint), GET_BYTES),
+            None => {
+                let most = queue.pace.window(wire.max_bytes_in_flight(queue.endpoint));
+                (MAX_GETS, most, queue.pace.piece(GET_BYTES))
+            }
         };
         let mut has_leased = false;
         while queue.gets < most_gets && queue.bytes < most_bytes {
-            let Some(planned) = queue.planned.front_mut() else { break };
+            let Some(planned) = queue.planned.front_mut() else {
+                queue.pace.short_of_work();
+                break;
+            };
             let (batch, part) = (planned.batch, planned.part);
             if has_leased && !batches.has_memory(batch, part) {
                 return Filled::Partly;
@@ -313,7 +322,8 @@ impl Schedule {
                 queue.planned.pop_front();
             }
             *token += 1;
-            self.under_way.insert(*token, Started { session, batch, part, bytes: piece.bytes });
+            self.under_way.insert(*token, Started { session, batch, part, bytes: piece.bytes, begun: now });
+            queue.pace.begun(now);
             queue.gets += 1;
             queue.bytes += piece.bytes;
             // SAFETY: the ranges of a block add up to the bytes that are leased for it (`plan`), so the piece lies
@@ -336,12 +346,14 @@ impl Schedule {
     }
 
     /// A get has ended: what it was, and whose, if its connection is still the one that it was begun on.
-    pub(super) fn ended(&mut self, token: u64) -> Option<(Started, Option<PeerNumber>)> {
+    pub(super) fn ended(&mut self, token: u64, now: Instant) -> Option<(Started, Option<PeerNumber>)> {
         let started = self.under_way.remove(&token)?;
         let queue = self.queues.get_mut(&started.session);
         let peer = queue.map(|queue| {
             queue.gets -= 1;
             queue.bytes -= started.bytes;
+            let took = now.saturating_duration_since(started.begun);
+            queue.pace.ended(started.bytes, took, queue.bytes, now);
             queue.peer
         });
         self.wake(started.session);
