@@ -11,6 +11,7 @@
 
 mod bytes;
 mod choices;
+pub mod columns;
 mod folder;
 pub mod index;
 pub mod memory_file;
@@ -38,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "payload", run: raw_payload },
     Target { name: "grammar", run: grammar },
     Target { name: "rows", run: rows::run },
+    Target { name: "columns", run: columns::run },
     Target { name: "sealed", run: sealed::run },
     Target { name: "message", run: message::run },
     Target { name: "index", run: index::run },

@@ -38,7 +38,7 @@ fn value(c: &mut Choices<'_>, shape: usize, i: usize) -> Value {
 }
 
 /// Makes a row into one that Spark would not write: dirty padding, a wrong offset, too short, too long.
-fn damage(c: &mut Choices<'_>, rows: &mut [Vec<u8>]) {
+pub(crate) fn damage(c: &mut Choices<'_>, rows: &mut [Vec<u8>]) {
     let row = &mut rows[c.below(rows.len())];
     match c.below(3) {
         0 => row.truncate(c.below(row.len() + 1)),

@@ -109,6 +109,7 @@ fn write_corpus() {
         write("grammar", &format!("seed-{seed:02}"), &bytes(24 + seed * 2));
         write("rows", &format!("seed-{seed:02}"), &bytes(12 + seed * 2));
         write("sealed", &format!("seed-{seed:02}"), &bytes(4 + seed * 2));
+        write("columns", &format!("seed-{seed:02}"), &bytes(8 + seed * 4));
     }
     for seed in 1..=16u64 {
         let bytes = |words| (0..words).flat_map(|i| xorshift(seed << 20 | i).to_le_bytes()).collect::<Vec<u8>>();

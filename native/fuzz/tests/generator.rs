@@ -14,6 +14,7 @@ const FRAMES: u64 = 5_000;
 const ROWS: u64 = 2_000;
 const MESSAGES: u64 = 20_000;
 const INDEX_FILES: u64 = 5_000;
+const COLUMNS: u64 = 5_000;
 const SPILL_FILES: u64 = 1_000;
 const SEALED_FRAMES: u64 = 20_000;
 const MEMORY_FILES: u64 = 3_000;
@@ -66,6 +67,11 @@ fn messages_come_back_or_are_refused() {
 #[test]
 fn rows_come_back() {
     run("rows", ROWS);
+}
+
+#[test]
+fn frames_become_columns_of_their_rows_or_fail() {
+    run("columns", COLUMNS);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 /*
  * The frames of Sluice's shuffles for engines that are not on a JVM: rows in columns to frames, their partitions, and
- * frames to columns. Columns come and go by Arrow's C Data Interface; which types there are, and which Spark type each
- * stands for, is in docs/engines.md. The frames are those that Sluice makes of the same rows in Spark.
+ * frames to columns; or rows as Spark has them, to frames and back. Columns come and go by Arrow's C Data Interface;
+ * which types there are, and which Spark type each stands for, is in docs/engines.md. The frames are those that Sluice
+ * makes of the same rows in Spark.
  *
  * Results. A function that can fail returns SLUICE_OK or one of the other numbers; what is wrong, and where, says
  * sluice_last_error(). Where it fails, what it would have written through pointers to pointers is NULL. A null pointer
@@ -86,7 +87,8 @@ struct ArrowArrayStream {
 #define SLUICE_OK 0
 /* The arguments, or a producer's arrays, contradict themselves or each other. */
 #define SLUICE_INVALID 1
-/* They are right, but there is no way for them here (nested types, for example): the rows must go another way. */
+/* They are right, but there is no way for them here (nested types, for example): the rows must go another way
+ * (sluice_encode_rows). */
 #define SLUICE_UNSUPPORTED 2
 /* A stream said that it failed. */
 #define SLUICE_PRODUCER 3
@@ -177,8 +179,8 @@ int32_t sluice_encoder_new(int32_t codec, int32_t level, sluice_encoder **out);
 void sluice_encoder_free(sluice_encoder *encoder);
 
 /* Takes a frame of a partition, which is there until it returns; returns 0, or something else to end the call. It must not
- * leave by an exception or longjmp. While the call of sluice_encode lasts, it must not use the encoder of that call, nor
- * free the encoder or one of the batches. */
+ * leave by an exception or longjmp. While the call of sluice_encode or sluice_encode_rows lasts, it must not use
+ * the encoder of that call, nor free the encoder or one of the batches, nor change the rows. */
 typedef int32_t (*sluice_sink)(void *context, uint32_t partition, const uint8_t *frame, size_t bytes);
 
 /* Encodes all rows of these batches, by partition in ascending order, those of a partition in the order in which they
@@ -190,7 +192,15 @@ typedef int32_t (*sluice_sink)(void *context, uint32_t partition, const uint8_t 
 int32_t sluice_encode(sluice_encoder *encoder, const sluice_batch *const *batches, size_t n_batches,
                       const uint32_t *const *ids, uint32_t partitions, sluice_sink sink, void *context);
 
-/* Decoders: frames to batches. */
+/* Encodes rows that are Spark's UnsafeRows, for what there is no way for by columns (nested types): `n_rows` that lie
+ * one behind the other from `rows` on, row `i` in `row_bytes[i]` bytes, a multiple of eight, each of `fields` fields.
+ * `ids` are the rows' partitions, or NULL; partitions, sink and frames are as with sluice_encode. The rows are read
+ * where they are, and neither they nor `row_bytes` and `ids` change during the call, in which 16 bytes are kept for
+ * each row; with `ids` 32, and eight for each partition. */
+int32_t sluice_encode_rows(sluice_encoder *encoder, const uint8_t *rows, const uint32_t *row_bytes, size_t n_rows,
+                           uint32_t fields, const uint32_t *ids, uint32_t partitions, sluice_sink sink, void *context);
+
+/* Decoders: frames to batches, or to rows. */
 
 typedef struct sluice_decoder sluice_decoder;
 
@@ -203,6 +213,26 @@ void sluice_decoder_free(sluice_decoder *decoder);
  * strings, that is SLUICE_UNSUPPORTED: ask for such a column as binary ("z"). */
 int32_t sluice_decode(sluice_decoder *decoder, const sluice_schema *schema, const uint8_t *block, size_t bytes,
                       size_t most_rows, struct ArrowArray *out, size_t *read);
+
+typedef struct {
+  /* Of the frame, in its block. */
+  uint64_t bytes;
+  /* Of its rows together. */
+  uint64_t row_bytes;
+  /* How many rows. */
+  uint32_t rows;
+  /* Fields of each. */
+  uint32_t fields;
+} sluice_frame;
+
+/* What the frame that a block begins with has, by its header; all 0 where it fails. */
+int32_t sluice_frame_read(const uint8_t *block, size_t bytes, sluice_frame *out);
+
+/* Decodes the frame that a block begins with to UnsafeRows, one behind the other, to `rows`, and how many bytes each
+ * has to `row_bytes`: room for `row_bytes` and `rows` of its sluice_frame is needed, less is SLUICE_INVALID. Block,
+ * rooms and `out` do not overlap. Where it fails, what is in the rooms is undefined, and `out` is all 0. */
+int32_t sluice_decode_rows(sluice_decoder *decoder, const uint8_t *block, size_t bytes, uint8_t *rows,
+                           size_t room_bytes, uint32_t *row_bytes, size_t room_rows, sluice_frame *out);
 
 #ifdef __cplusplus
 }

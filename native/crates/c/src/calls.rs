@@ -10,10 +10,12 @@ use std::ptr::NonNull;
 use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_columns::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use sluice_columns::partition;
-use sluice_columns::{Batch, BatchStream, ColumnDecoder, ColumnEncoder, OwnedArray, OwnedStream, Schema, SortKey};
+use sluice_columns::{
+    Batch, BatchStream, ColumnDecoder, ColumnEncoder, FrameExtent, OwnedArray, OwnedStream, Schema, SortKey, UnsafeRows,
+};
 
 use crate::guard::{self, CallError, guarded};
-use crate::handles::{array, borrow, borrow_mut, free, give, place};
+use crate::handles::{array, borrow, borrow_mut, free, give, place, room};
 
 /// `SLUICE_ABI_VERSION`.
 const ABI_VERSION: u32 = 1;
@@ -30,6 +32,20 @@ pub struct CSortKey {
     pub nulls_first: u8,
     /// 0.
     pub reserved: u16,
+}
+
+/// `sluice_frame`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CFrame {
+    /// Of the frame, in its block.
+    pub bytes: u64,
+    /// Of its rows together.
+    pub row_bytes: u64,
+    /// How many rows.
+    pub rows: u32,
+    /// Fields of each.
+    pub fields: u32,
 }
 
 /// `sluice_sink`.
@@ -257,10 +273,7 @@ pub unsafe extern "C" fn sluice_encode(
         let sink = sink.ok_or(CallError::Null("sink"))?;
         let batches = array(batches, n_batches, "batches")?.iter().map(|batch| borrow(*batch, "a batch"));
         let batches: Vec<&Batch> = batches.collect::<Result<_, _>>()?;
-        let take = |partition: u32, frame: &[u8]| match sink(context, partition, frame.as_ptr(), frame.len()) {
-            0 => Ok(()),
-            answer => Err(CallError::Sink(answer)),
-        };
+        let take = |partition: u32, frame: &[u8]| send(sink, context, partition, frame);
         if ids.is_null() {
             return encoder.encode_all(&batches, |frame| take(0, frame));
         }
@@ -268,6 +281,67 @@ pub unsafe extern "C" fn sluice_encode(
         let ids = batches.iter().zip(array(ids, n_batches, "ids")?).map(of).collect::<Result<Vec<_>, _>>()?;
         encoder.encode_partitions(&batches, &ids, partitions, take)
     })
+}
+
+/// Encodes rows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_encode_rows(
+    encoder: *mut ColumnEncoder,
+    rows: *const u8,
+    row_bytes: *const u32,
+    n_rows: usize,
+    fields: u32,
+    ids: *const u32,
+    partitions: u32,
+    sink: Sink,
+    context: *mut std::ffi::c_void,
+) -> i32 {
+    // SAFETY: the header's rules.
+    guarded(|| unsafe {
+        let encoder = borrow_mut(encoder, "encoder")?;
+        let sink = sink.ok_or(CallError::Null("sink"))?;
+        let lengths = array(row_bytes, n_rows, "row_bytes")?;
+        let bytes = lengths.iter().map(|len| *len as usize).sum();
+        let rows = UnsafeRows::new(array(rows, bytes, "rows")?, lengths, fields)?;
+        let ids = if ids.is_null() { None } else { Some(array(ids, n_rows, "ids")?) };
+        encoder.encode_rows(&rows, ids, partitions, |partition, frame| send(sink, context, partition, frame))
+    })
+}
+
+/// # Safety
+/// `sink` and `context` are those of a call.
+unsafe fn send(
+    sink: unsafe extern "C" fn(*mut std::ffi::c_void, u32, *const u8, usize) -> i32,
+    context: *mut std::ffi::c_void,
+    partition: u32,
+    frame: &[u8],
+) -> Result<(), CallError> {
+    // SAFETY: the frame is live during the call; the rest is the caller's promise.
+    match unsafe { sink(context, partition, frame.as_ptr(), frame.len()) } {
+        0 => Ok(()),
+        answer => Err(CallError::Sink(answer)),
+    }
+}
+
+/// What the first frame of a block has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_frame_read(block: *const u8, bytes: usize, out: *mut CFrame) -> i32 {
+    // SAFETY: the header's rules.
+    guarded(|| unsafe {
+        let out = NonNull::new(out).ok_or(CallError::Null("out"))?;
+        out.write(CFrame { bytes: 0, row_bytes: 0, rows: 0, fields: 0 });
+        out.write(frame(FrameExtent::of(array(block, bytes, "block")?)?));
+        Ok(())
+    })
+}
+
+fn frame(extent: FrameExtent) -> CFrame {
+    CFrame {
+        bytes: extent.bytes as u64,
+        row_bytes: extent.row_bytes as u64,
+        rows: extent.rows as u32,
+        fields: extent.fields,
+    }
 }
 
 /// Makes a decoder.
@@ -312,6 +386,32 @@ pub unsafe extern "C" fn sluice_decode(
         let (decoded, len) = decoder.decode(schema, array(block, bytes, "block")?, most_rows)?;
         out.write(decoded.into_raw());
         read.write(len);
+        Ok(())
+    })
+}
+
+/// Decodes a frame to rows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_decode_rows(
+    decoder: *mut ColumnDecoder,
+    block: *const u8,
+    bytes: usize,
+    rows: *mut u8,
+    room_bytes: usize,
+    row_bytes: *mut u32,
+    room_rows: usize,
+    out: *mut CFrame,
+) -> i32 {
+    // SAFETY: the header's rules.
+    guarded(|| unsafe {
+        let out = NonNull::new(out).ok_or(CallError::Null("out"))?;
+        out.write(CFrame { bytes: 0, row_bytes: 0, rows: 0, fields: 0 });
+        let (decoder, block) = (borrow_mut(decoder, "decoder")?, array(block, bytes, "block")?);
+        // What is needed of the room; the decoder refuses what is too little.
+        let extent = FrameExtent::of(block)?;
+        let rows = room(rows, room_bytes.min(extent.row_bytes), "rows")?;
+        let lengths = room(row_bytes, room_rows.min(extent.rows), "row_bytes")?;
+        out.write(frame(decoder.decode_rows(block, rows, lengths)?));
         Ok(())
     })
 }

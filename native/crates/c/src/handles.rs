@@ -70,3 +70,30 @@ pub(crate) unsafe fn array<'a, T>(start: *const T, len: usize, what: &'static st
     // SAFETY: not null, aligned, not too long, all checked; initialised and unchanged, as the caller promises.
     Ok(unsafe { std::slice::from_raw_parts(start, len) })
 }
+
+/// Elements of an array of the caller's that are to be written; set to zero, since they may hold nothing yet.
+///
+/// # Safety
+/// `start` is valid for writes of `len` elements that nobody else uses meanwhile and that overlap with nothing else of
+/// the call, if it is not null; `T` may be all zero.
+pub(crate) unsafe fn room<'a, T: Copy>(
+    start: *mut T,
+    len: usize,
+    what: &'static str,
+) -> Result<&'a mut [T], CallError> {
+    if len == 0 {
+        return Ok(&mut []);
+    }
+    if start.is_null() {
+        return Err(CallError::Null(what));
+    }
+    if !start.is_aligned() || len > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(CallError::Argument(format!("{what}: {len} elements at {start:?}")));
+    }
+    // SAFETY: not null, aligned, not too long, all checked; valid and nobody else's, as the caller promises; written
+    // before they are referred to.
+    unsafe {
+        start.write_bytes(0, len);
+        Ok(std::slice::from_raw_parts_mut(start, len))
+    }
+}

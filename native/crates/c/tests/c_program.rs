@@ -26,7 +26,8 @@ fn library(extension: &str) -> PathBuf {
 }
 
 /// The examples, and what each prints first.
-const EXAMPLES: [(&str, &str); 2] = [("partition", "1000 rows, 4 frames, "), ("engine", "8400 rows, 97 words, ")];
+const EXAMPLES: [(&str, &str); 3] =
+    [("partition", "1000 rows, 4 frames, "), ("engine", "8400 rows, 97 words, "), ("rows", "5000 nested rows, ")];
 
 /// Compiles an example; none if this machine cannot with these flags, which is said.
 fn compile(example: &str, name: &str, flags: &[&str], link: &[&str]) -> Option<PathBuf> {
@@ -95,6 +96,11 @@ fn the_header_declares_what_is_exported() {
     let exported: BTreeSet<String> =
         exported.flat_map(|line| names(line.split('(').next().unwrap_or(""), "sluice_")).collect();
     assert_eq!(declared, exported);
+    let abi = std::fs::read_to_string(crate_folder().join("tests/abi/abi.c")).expect("the list of the ABI");
+    let listed = abi.lines().filter_map(|line| line.strip_prefix("FUNCTION("));
+    let listed: BTreeSet<String> =
+        listed.filter_map(|line| names(line.split(',').nth(1)?, "sluice_").into_iter().next()).collect();
+    assert_eq!(listed, exported, "in tests/abi/abi.c");
     assert!(exported.len() > 15);
     for (name, value) in [("SLUICE_ABI_VERSION", sluice::sluice_abi_version()), ("SLUICE_DEFECT", 7)] {
         assert!(header.contains(&format!("#define {name} {value}\n")), "{name}");

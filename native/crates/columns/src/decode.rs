@@ -15,7 +15,7 @@ use crate::schema::{Field, Schema};
 /// most twice [`RETAINED_LIMIT`]. One thread at a time.
 #[derive(Default)]
 pub struct ColumnDecoder {
-    decoder: Decoder,
+    pub(crate) decoder: Decoder,
     rows: Rows,
 }
 
@@ -144,7 +144,7 @@ fn rows_like(rows: usize, bytes: usize, block: &[u8], most_rows: usize) -> usize
 }
 
 /// The frame that the bytes begin with.
-fn next_frame(bytes: &[u8]) -> Result<(FrameHeader, &[u8])> {
+pub(crate) fn next_frame(bytes: &[u8]) -> Result<(FrameHeader, &[u8])> {
     let header = FrameHeader::parse(bytes).map_err(undecoded)?;
     let len = HEADER_BYTES + header.encoded_bytes as usize;
     let frame = bytes
@@ -153,7 +153,7 @@ fn next_frame(bytes: &[u8]) -> Result<(FrameHeader, &[u8])> {
     Ok((header, frame))
 }
 
-fn undecoded(e: CodecError) -> ColumnError {
+pub(crate) fn undecoded(e: CodecError) -> ColumnError {
     let kind = if e.is_no_memory() { ErrorKind::NoMemory } else { ErrorKind::Corrupt };
     ColumnError::new(kind, e.to_string())
 }

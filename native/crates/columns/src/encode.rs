@@ -17,7 +17,7 @@ const PARTITIONED_BYTES: usize = 64 << 20;
 /// Memory between two calls: what an [`Encoder`] keeps, and after [`ColumnEncoder::encode_partitions`] the room for the
 /// rows that it has sorted, at most 64 MiB, and 8 bytes a partition.
 pub struct ColumnEncoder {
-    encoder: Encoder,
+    pub(crate) encoder: Encoder,
     partitioned: PartitionedRows,
 }
 

@@ -17,8 +17,8 @@
 //!
 //! Invariants: what can be checked of a batch is checked when it is imported ([`Batch::import`]), with real branches,
 //! and nothing later reads outside the buffers that it was found to have; a producer's release callback is called
-//! exactly once, whatever happens ([`owned`]). Not here: nested types (their rows take the way of rows), threads,
-//! files.
+//! exactly once, whatever happens ([`owned`]). Not here: nested types (their rows go as
+//! [`UnsafeRows`], which the engine makes), threads, files.
 
 mod batch;
 mod bits;
@@ -47,6 +47,7 @@ mod separate;
 mod sizes;
 mod stream;
 mod units;
+mod unsafe_rows;
 
 pub use batch::Batch;
 pub use decode::ColumnDecoder;
@@ -60,3 +61,4 @@ pub use rows::RowId;
 pub use schema::{Field, Schema};
 pub use separate::Formats;
 pub use stream::BatchStream;
+pub use unsafe_rows::{FrameExtent, UnsafeRows};

@@ -42,7 +42,8 @@ const DEFAULTS: [((u32, u32), &str, &str); 4] = [
     // of 15 minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
     // Over TCP the owner answers a get in pieces of this size, each with a system call of its own. UCX's own default is
-    // 8 KiB; twice as much is read in a second with this one, and more gives no more (bench/results/transport/segments.md).
+    // 8 KiB; twice as much is read in a second with this one, and more gives no more
+    // (bench/results/transport/segments.md).
     (OLDEST, TCP_SENDS, "32k"),
 ];
 const TCP_SENDS: &str = "TCP_TX_SEG_SIZE";
@@ -232,7 +233,8 @@ impl Ucx {
         let known = all.filter(move |(since, _, _)| *since <= (major, minor));
         known
             .map(|(_, name, value)| (name, value))
-            .filter(|(name, _)| !is_in_environment(name) && !(*name == TCP_SENDS && is_in_environment(TCP_TAKES)))
+            .filter(|(name, _)| !is_in_environment(name))
+            .filter(|(name, _)| *name != TCP_SENDS || !is_in_environment(TCP_TAKES))
     }
 
     /// One line: version and file.

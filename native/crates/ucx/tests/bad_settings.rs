@@ -93,8 +93,8 @@ fn rdma_without_its_module_is_one_warning_and_what_else_is_named_is_used() {
     assert!(said.contains("no such device (-14), with UCX_TLS=rc"), "{said}{errors}");
 }
 
-/// UCX refuses to send in larger pieces than it takes: Sluice's larger ones are left out where the environment says what
-/// is taken.
+/// UCX refuses to send in larger pieces than it takes: Sluice's larger ones are left out where the environment says
+/// what is taken.
 #[test]
 fn smaller_pieces_that_the_environment_asks_for_over_tcp_are_used() {
     for variable in ["UCX_TCP_RX_SEG_SIZE", "UCX_TCP_TX_SEG_SIZE"] {

@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,28 +25,37 @@ fn directories() -> Vec<(PathBuf, Option<String>)> {
     pairs.map(|(directory, way)| (directory.into(), Some(way.into()))).collect()
 }
 
+fn content() -> Vec<u8> {
+    (0..PARTITIONS.iter().sum()).map(|i: usize| (i / 7 + i) as u8).collect()
+}
+
 /// Reads every partition of a map output in `directory`; what the owner's statistics are then.
 fn read_all(owner: &Transport, reader: &Transport, map: u64, directory: &Path) -> impl Fn(Statistic) -> u64 {
     let path = directory.join(format!("sluice-registration-test-{}", std::process::id()));
-    let content: Vec<u8> = (0..PARTITIONS.iter().sum()).map(|i: usize| (i / 7 + i) as u8).collect();
-    std::fs::write(&path, &content).expect("written");
+    std::fs::write(&path, content()).expect("written");
+    read_file(owner, reader, map, &path);
+    std::fs::remove_file(path).expect("removed");
+    let statistics = owner.statistics();
+    move |statistic| statistics[statistic as usize]
+}
+
+/// Reads every partition of the map output in a file of this [`content`].
+fn read_file(owner: &Transport, reader: &Transport, map: u64, path: &Path) {
+    let content = content();
     let mut offsets = vec![0];
     offsets.extend(PARTITIONS.iter().scan(0, |end, bytes| {
         *end += *bytes as u64;
         Some(*end)
     }));
-    owner.publish(1, map, path.clone(), None, offsets.clone()).expect("good offsets");
+    owner.publish(1, map, path.to_path_buf(), None, offsets.clone()).expect("good offsets");
     for (partition, ends) in offsets.windows(2).enumerate() {
         let first = partition as u32;
         reader.fetch(1, vec![Block { shuffle: 1, map, first, end: first + 1 }]).expect("known");
         let ended = reader.poll(1, PATIENCE).expect("running").pop().expect("it ends");
-        let lease = ended.result.unwrap_or_else(|why| panic!("{}: {why:?}", directory.display()));
+        let lease = ended.result.unwrap_or_else(|why| panic!("{}: {why:?}", path.display()));
         let expected = &content[ends[0] as usize..ends[1] as usize];
-        assert!(lease.expect("it has bytes").as_slice() == expected, "{} {partition}", directory.display());
+        assert!(lease.expect("it has bytes").as_slice() == expected, "{} {partition}", path.display());
     }
-    std::fs::remove_file(path).expect("removed");
-    let statistics = owner.statistics();
-    move |statistic| statistics[statistic as usize]
 }
 
 #[test]
@@ -83,4 +94,31 @@ fn map_outputs_of_every_filesystem_are_registered_and_read() {
     if !expected.is_empty() {
         assert_eq!(said, expected);
     }
+}
+
+/// Map outputs in memory (`spark.sluice.mode=CACHE_ONLY`): sealed as those are, so that nobody can cut them short.
+/// Their pages are registered as they are.
+#[test]
+fn map_outputs_in_memory_files_are_registered_and_read() {
+    let Some(ucx) = common::ucx() else { return };
+    let arena = Arena::host(1 << 30);
+    let [owner, reader] = [(); 2].map(|()| {
+        let (ucx, options) = (ucx.clone(), TransportOptions { timeout: PATIENCE, ..TransportOptions::default() });
+        Transport::start(move || UcxWire::new(ucx), arena.clone(), options).expect("started")
+    });
+    reader.connect(1, owner.address());
+    // SAFETY: a call with a name that ends with 0; it makes the descriptor, so no other code closes it.
+    let mut file = unsafe {
+        let descriptor = libc::memfd_create(c"sluice-registration-test".as_ptr(), libc::MFD_ALLOW_SEALING);
+        assert!(descriptor >= 0, "{}", std::io::Error::last_os_error());
+        std::fs::File::from_raw_fd(descriptor)
+    };
+    file.write_all(&content()).expect("written");
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: a call on a descriptor that is open.
+    assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) }, 0);
+    read_file(&owner, &reader, 1, Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())));
+    let of = |statistic: Statistic| owner.statistics()[statistic as usize];
+    assert_eq!((of(Statistic::RefusedMapped), of(Statistic::RefusedFilesystems)), (0, 0));
+    assert_eq!(of(Statistic::CopiedRegions), 0, "registered as they are");
 }

@@ -2,9 +2,9 @@
 //! [`QUEUE`] more.
 //!
 //! What is under way beyond that arrives no sooner. It waits in the owner's socket or before the slowest link of the
-//! path, and what the owner sends after it waits behind it: answers to the questions of other tasks, and their first
-//! blocks. So at 100 Mbit/s, where 4 MiB are a third of a second, a task that begins would wait as long before its first
-//! byte comes, while another task of this process has the bytes that it reads next.
+//! path, and what the owner sends after it waits behind it: answers, and questions of its own tasks, whose connection
+//! is the same. At 100 Mbit/s 4 MiB are a third of a second, for which a task that begins would wait for its first byte,
+//! while the link has nothing to carry the other way.
 //!
 //! The path's rate is what came in a period in which there was always more to ask for; periods in which there was not
 //! only raise it. The time that a read takes there is the shortest of the last seconds. (N. Cardwell et al., "BBR:
@@ -150,7 +150,8 @@ mod tests {
             while self.bytes() < self.pace.window(MOST) && self.under_way.len() < 32 {
                 let bytes = self.pace.piece(GET);
                 self.pace.begun(self.start + self.now);
-                self.free = self.free.max(self.now + self.delay / 2) + Duration::from_secs_f64(bytes as f64 / self.rate);
+                self.free =
+                    self.free.max(self.now + self.delay / 2) + Duration::from_secs_f64(bytes as f64 / self.rate);
                 self.under_way.push_back((bytes, self.now, self.free + self.delay / 2));
             }
             let (bytes, asked, there) = self.under_way.pop_front().expect("something is under way");

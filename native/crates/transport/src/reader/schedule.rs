@@ -1,5 +1,5 @@
-//! Which gets are begun when: of each connection as many as may be under way ([`Pace`]), in the order in which they were
-//! planned, as far as there is memory for what they bring.
+//! Which gets are begun when: of each connection as many as may be under way ([`Pace`]), in the order in which they
+//! were planned, as far as there is memory for what they bring.
 //!
 //! **Memory.** A block's memory is leased when its first get begins. Where there is none, the connection waits: its
 //! other reads go on, and nothing more is asked for over it. The connections that wait are looked at in turn, and each

@@ -76,7 +76,7 @@ public final class SluicePlugin implements SparkPlugin {
 
   /** Runs on the driver. */
   private static final class Driver implements DriverPlugin {
-    private final PeerRegistry peers = new PeerRegistry(System::nanoTime);
+    private PeerRegistry peers;
     /** The application whose UI gets the tab; null for none. */
     private SparkContext withTab;
     private RefusedExecutors refusedExecutors;
@@ -85,6 +85,7 @@ public final class SluicePlugin implements SparkPlugin {
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       JarVersions.requireOne();
       Settings settings = Settings.from(plugin.conf());
+      peers = new PeerRegistry(System::nanoTime, settings.transport().heartbeatTimeoutMillis());
       refusedExecutors = new RefusedExecutors(context, Driver::countRefusedExecutor,
           Set.of(SluicePlugin.class.getName(), SluiceShuffleManager.class.getName()));
       context.addSparkListener(refusedExecutors);
@@ -240,7 +241,8 @@ public final class SluicePlugin implements SparkPlugin {
       Settings settings = Settings.from(plugin.conf());
       if (settings.transport().oneSided() && !plugin.executorID().equals(DRIVER)
           && NativeLibrary.load(settings.nativeLibrary()).available()) {
-        discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
+        discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask,
+            settings.transport().heartbeatIntervalMillis());
       }
       if (!plugin.executorID().equals(DRIVER)) {
         startRemovals(plugin);

@@ -49,11 +49,11 @@ final class LogCapture extends AbstractAppender implements AutoCloseable {
         .toList();
   }
 
-  /** The messages at {@code level} or above of loggers that begin with one of {@code names}. */
-  synchronized List<String> messagesOf(Level level, List<String> names) {
+  /** The messages at {@code level} or above but those of loggers that begin with one of {@code names}. */
+  synchronized List<String> messagesWithout(Level level, List<String> names) {
     return events.stream()
         .filter(event -> event.getLevel().isMoreSpecificThan(level))
-        .filter(event -> names.stream().anyMatch(event.getLoggerName()::startsWith))
+        .filter(event -> names.stream().noneMatch(event.getLoggerName()::startsWith))
         .map(event -> event.getMessage().getFormattedMessage())
         .toList();
   }

@@ -75,9 +75,12 @@ final class MarkerWatch implements AutoCloseable {
     return name.startsWith("temp_shuffle") ? "spill" : name.contains(".data") ? "data" : "other";
   }
 
-  /** Whether a file of this kind had bytes at some time until now: some live shorter than it takes to look. */
-  boolean hasSeen(String kind) {
-    return with.contains(kind) || without.contains(kind);
+  /**
+   * Whether a file of this kind had the text at some time until now, or bytes and not the text: some live shorter than
+   * it takes to look.
+   */
+  boolean hasSeen(String kind, boolean withText) {
+    return (withText ? with : without).contains(kind);
   }
 
   /** Ends the watch. Which kinds of files (spill, data, download, other) had the text at some time. */

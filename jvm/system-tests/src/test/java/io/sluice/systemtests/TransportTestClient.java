@@ -41,7 +41,8 @@ final class TransportTestClient implements AutoCloseable {
     Settings settings = Settings.from(new SparkConf(false).set("spark.sluice.transport", "ucx"));
     service = TransportService.open(settings.transport(), settings.mode(), secret, 1L << 30, counters).orElseThrow();
     discovery = PeerDiscovery.start("reader", () -> Optional.of(service),
-        heartbeat -> new PeerUpdate(1, Map.of(PEER, peer), List.of()).toWire());
+        heartbeat -> new PeerUpdate(1, Map.of(PEER, peer), List.of()).toWire(),
+        settings.transport().heartbeatIntervalMillis());
     client = service.client(new RefusingClient());
   }
 

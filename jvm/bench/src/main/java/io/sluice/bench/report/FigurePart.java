@@ -50,7 +50,7 @@ public enum FigurePart {
   PARTITIONS("scale/partitions.json", 35, "what a row costs with 10 to 10,000 partitions",
       "bench partitions --accounting --warmups 1 --runs 3"),
   DRIVER("scale/driver.json", 25, "what a million blocks, and 10,000 shuffles, cost the driver",
-      "bench driver --warmups 0 --runs 3"),
+      "bench driver --warmups 0 --runs 1"),
   LOCATIONS("transport/locations.json", 40, "2,000 map tasks and 10,000 reduce tasks, 20 million blocks of a row",
       "bench many-blocks --rows 20000000 --partitions 10000 --engines stock,sluice,sluice-ucx "
           + "--conf spark.shuffle.readHostLocalDisk=false --warmups 0 --runs 1"),

@@ -29,8 +29,8 @@ public final class HostAbsence {
   private final Plug plug;
   /** Ended tasks at which the host goes, by what runs. */
   private final Map<String, Long> begins = new HashMap<>();
-  /** Whether the host has been cut off since the run began; written by the thread of its {@link Cut}. */
-  private volatile boolean wasAway;
+  /** That of the run that goes on, or of the last one. */
+  private volatile Cut current;
 
   HostAbsence(Hosts.AwayHost away, Plug plug) {
     this.away = away;
@@ -63,8 +63,8 @@ public final class HostAbsence {
     if (!begins.containsKey(what)) {
       throw new IllegalStateException(what + " did not run with all hosts before");
     }
-    wasAway = false;
     Cut cut = new Cut(begins.get(what));
+    current = cut;
     T result;
     try (cut) {
       result = run.apply(reply -> {
@@ -81,7 +81,8 @@ public final class HostAbsence {
 
   /** Whether the host of the run that goes on, or of the last one, has been cut off. Any thread. */
   boolean wasAway() {
-    return wasAway;
+    Cut cut = current;
+    return cut != null && cut.wasAway;
   }
 
   /** Where the last stage of a run begins, by what is heard of its tasks. */
@@ -107,6 +108,7 @@ public final class HostAbsence {
     private final CountDownLatch ended = new CountDownLatch(1);
     private Thread thread;
     private boolean tookPart;
+    private volatile boolean wasAway;
     private volatile RuntimeException failure;
 
     Cut(long tasks) {

@@ -50,7 +50,6 @@ class HostAbsenceTest {
     List<Long> passedOn = new ArrayList<>();
     assertEquals("done", absence.during("run", reply -> passedOn.add(reply.tasksDone()), heard -> {
       twoStages(heard, 27);
-      assertEquals(List.of(), changes());
       heard.accept(Reply.progress(28, 208));
       awaitAbsence();
       heard.accept(Reply.progress(208, 208));
@@ -58,6 +57,16 @@ class HostAbsenceTest {
     }));
     assertEquals(List.of("down", "up"), changes());
     assertEquals(30, passedOn.size());
+  }
+
+  @Test
+  void aRunThatEndsOneTaskBeforeThatKeepsItsHost() {
+    learn();
+    assertThrows(EngineFailure.class, () -> absence.during("run", reply -> {}, heard -> {
+      twoStages(heard, 27);
+      return 1;
+    }));
+    assertEquals(List.of(), changes());
   }
 
   @Test

@@ -215,7 +215,8 @@ class RoomTest {
   void theDiskIsSlow() throws Exception {
     List<RoomReads.Read> reads = reads(Fault.DISK_SLOW);
     assertTrue(reads.stream().allMatch(RoomReads.Read::good));
-    long slow = reads.stream().filter(read -> read.tookUs() >= 2_000).count();
+    // Each by 48 ms with these dice.
+    long slow = reads.stream().filter(read -> read.tookUs() >= 40_000).count();
     assertTrue(slow >= 3, slow + " of " + reads.size());
   }
 
@@ -263,8 +264,8 @@ class RoomTest {
     for (int i = 0; i < READS_AFTER; i++) {
       during.add(Long.parseLong(out.readLine()));
     }
-    // At least an eighth of 20 ms at a time; many before the fault are among them.
-    assertTrue(during.stream().filter(ms -> ms >= 2).count() >= 2, during::toString);
+    // At least an eighth of what these dice say at a time, which is 182 ms; many before the fault are among them.
+    assertTrue(during.stream().filter(ms -> ms >= 20).count() >= 2, during::toString);
     List<Long> after = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
       after.add(Long.parseLong(out.readLine()));

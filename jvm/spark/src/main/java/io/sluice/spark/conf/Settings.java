@@ -167,12 +167,21 @@ public record Settings(
   }
 
   private static TransportSettings transport(SparkConf conf, Mode mode, ProcessGrant process, Cores cores) {
+    long heartbeat = value(conf, SluiceSettings.TRANSPORT_HEARTBEAT_INTERVAL);
+    long heartbeatTimeout = value(conf, SluiceSettings.TRANSPORT_HEARTBEAT_TIMEOUT);
+    if (heartbeatTimeout < 2 * heartbeat) {
+      throw new SluiceException(SluiceSettings.TRANSPORT_HEARTBEAT_TIMEOUT.key() + " is " + heartbeatTimeout
+          + " ms, less than twice " + SluiceSettings.TRANSPORT_HEARTBEAT_INTERVAL.key() + ", which is " + heartbeat
+          + " ms: executors would be taken for gone between two heartbeats. Raise the one or lower the other");
+    }
     return new TransportSettings(
         axis(conf, SluiceSettings.TRANSPORT, mode.transport()),
         value(conf, SluiceSettings.UCX_LIBRARY),
         value(conf, SluiceSettings.TRANSPORT_TIMEOUT),
         value(conf, SluiceSettings.TRANSPORT_RETRY_DELAY) * 1_000_000L,
         value(conf, SluiceSettings.TRANSPORT_EARLY_START),
+        heartbeat,
+        heartbeatTimeout,
         value(conf, SluiceSettings.TRANSPORT_MAX_CONNECTIONS),
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_BYTES),
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_REGIONS),

@@ -140,6 +140,18 @@ public final class SluiceSettings {
           + "for its connection (some milliseconds, more over slow networks). In an application of n executors this "
           + "makes n times n connections. With false an executor is connected when its blocks are first wanted.");
 
+  public static final Setting<Long> TRANSPORT_HEARTBEAT_INTERVAL = Setting.millis(
+      "spark.sluice.transport.heartbeatInterval", "5s", "500ms", "30s",
+      "How often an executor tells the driver its address for one-sided reads and is told of executors that have come "
+          + "or gone. An executor that wants blocks of one that it has not been told of asks the driver at once.");
+
+  public static final Setting<Long> TRANSPORT_HEARTBEAT_TIMEOUT = Setting.millis(
+      "spark.sluice.transport.heartbeatTimeout", "1m", "1s", "1h",
+      "How long the driver hears no such heartbeat of an executor before it tells the others that it is gone, so that "
+          + "they close their connections to it and fetch its blocks by netty; with its next heartbeat it is back. At "
+          + "least twice spark.sluice.transport.heartbeatInterval. An executor that Spark's scheduler has lost is gone "
+          + "at once.");
+
   public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
       "spark.sluice.transport.maxConnections", "1024", 1, 65_536,
       "The most connections for one-sided reads that an executor has at once: to executors that it reads from, and "
@@ -341,7 +353,8 @@ public final class SluiceSettings {
               GPU_TIMEOUT)),
       new SettingsGroup("One-sided reads",
           "For spark.sluice.mode UCX and RDMA, and spark.sluice.transport ucx and auto; without effect otherwise.",
-          List.of(TRANSPORT_TIMEOUT, TRANSPORT_RETRY_DELAY, TRANSPORT_EARLY_START, TRANSPORT_MAX_CONNECTIONS,
+          List.of(TRANSPORT_TIMEOUT, TRANSPORT_RETRY_DELAY, TRANSPORT_EARLY_START, TRANSPORT_HEARTBEAT_INTERVAL,
+              TRANSPORT_HEARTBEAT_TIMEOUT, TRANSPORT_MAX_CONNECTIONS,
               TRANSPORT_MAX_RECEIVE_BYTES, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS, UCX_LIBRARY,
               UCX_ALLOW_UNAUTHENTICATED_TCP)),
       new SettingsGroup("Watching", "What the driver shows of Sluice in Spark's UI and in the event log.",

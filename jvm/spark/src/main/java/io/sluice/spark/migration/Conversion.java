@@ -14,6 +14,8 @@ enum Conversion {
   POOL_THREADS(value -> Integer.parseInt(value) == 1 ? "0" : value),
   /** A number without a unit is bytes there and MiB for Spark. */
   MEBIBYTES(value -> Math.max(1, JavaUtils.byteStringAsBytes(value) >> 20) + "m"),
+  /** A number without a unit is milliseconds there. */
+  MILLISECONDS(value -> Long.parseLong(value) + "ms"),
   UCX_OR_NOT(Conversion::ucxOrNot),
   /** May become empty, which is UCX's default too. */
   WITHOUT_CUDA(Conversion::withoutCuda);

@@ -133,9 +133,6 @@ public final class MigrationReference {
       | size and number of bounce buffers | none are needed: a reader leases memory for what it has asked for, the reads \
       fill it, and the decoder reads it there. `spark.reducer.maxSizeInFlight` limits it for each task; an executor \
       holds at most three times that per task, and no more than a share of its container |
-      | heartbeat interval and time-out of executors | Spark's: `spark.executor.heartbeatInterval`, `spark.network.timeout`. \
-      Blocks of an executor that does not answer come by Netty after `spark.sluice.transport.timeout`; it is tried \
-      again after `spark.sluice.transport.retryDelay`. UCX looks after connections (`UCX_KEEPALIVE_INTERVAL`) |
       | list of CPUs for the transport's threads | none: each executor has one such thread, which sleeps when idle. Bind the \
       whole executor near its card (`numactl --cpunodebind`, a container's cpuset) |
       | cache of partition locations | none: a reader asks the owner of a map output where its blocks are, in one message \

@@ -35,10 +35,6 @@ final class MigrationTable {
       "Memory for received blocks comes from an arena, which is registered in regions of 64 MiB and reused.";
   private static final String ONE_AGENT =
       "One native thread of each executor sends and answers, with helpers for disks and large copies.";
-  private static final String HEARTBEAT =
-      "Executors learn each other's addresses from Spark's driver. Spark's own heartbeat (spark.executor."
-          + "heartbeatInterval, spark.network.timeout) notices dead executors, and spark.sluice.transport.timeout "
-          + "those that do not answer.";
   private static final String UCX_PORT =
       "UCX listens on ports of its own. spark.executorEnv.UCX_TCP_PORT_RANGE=FIRST-LAST names a range for TCP, with a "
           + "port for each executor of a machine.";
@@ -101,7 +97,11 @@ final class MigrationTable {
         .to("transport.earlyStart", "spark.sluice.transport.earlyStart", Conversion.SAME,
             "Connects executors when they announce themselves. RAPIDS' default is true; without it an executor is "
                 + "connected when its blocks are first wanted.")
-        .notNeeded(HEARTBEAT, "transport.earlyStart.heartbeatInterval", "transport.earlyStart.heartbeatTimeout")
+        .to("transport.earlyStart.heartbeatInterval", "spark.sluice.transport.heartbeatInterval",
+            Conversion.MILLISECONDS, "The same default. Less than 500 and more than 30000 are refused.")
+        .to("transport.earlyStart.heartbeatTimeout", "spark.sluice.transport.heartbeatTimeout",
+            Conversion.MILLISECONDS,
+            "RAPIDS' default is 10 seconds, Sluice's a minute. Less than twice the interval is refused.")
         .to("transport.maxReceiveInflightBytes", "spark.sluice.transport.maxReceiveBytes", Conversion.SAME,
             "The limit of an executor. RAPIDS' default is 1g; without it, it is three times "
                 + "spark.reducer.maxSizeInFlight for each task, and in a container at most a share of its memory. "

@@ -15,7 +15,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class PeerDiscovery implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerDiscovery.class);
-  private static final long PERIOD_MILLIS = 5_000;
   private static final long SHORTEST_MILLIS = 250;
 
   private final String executorId;
@@ -49,13 +48,9 @@ public final class PeerDiscovery implements AutoCloseable {
    * Starts it.
    *
    * @param transport called once, on the thread made here; may wait until the transport is there
+   * @param periodMillis from heartbeat to heartbeat where nothing is wanted, at least 250
    */
-  public static PeerDiscovery start(String executorId, Callable<Optional<TransportService>> transport, Driver driver) {
-    return start(executorId, transport, driver, PERIOD_MILLIS);
-  }
-
-  /** The same with another time from heartbeat to heartbeat where nothing is wanted. */
-  static PeerDiscovery start(
+  public static PeerDiscovery start(
       String executorId, Callable<Optional<TransportService>> transport, Driver driver, long periodMillis) {
     PeerDiscovery discovery = new PeerDiscovery(executorId, transport, driver, periodMillis);
     discovery.thread.start();

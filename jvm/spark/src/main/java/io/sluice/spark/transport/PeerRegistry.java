@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
@@ -14,10 +15,8 @@ import java.util.function.LongSupplier;
  * last of each executor is kept. Any thread.
  */
 public final class PeerRegistry {
-  /** An executor that sends no heartbeat for so long is withdrawn until it sends one again. */
-  static final long SILENCE_NANOS = 60_000_000_000L;
-
   private final LongSupplier clockNanos;
+  private final long silenceNanos;
   private final Map<String, Entry> entries = new HashMap<>();
   /**
    * Ids of executors that the scheduler has lost. Spark uses no id twice in an application, so none is ever taken out.
@@ -28,9 +27,13 @@ public final class PeerRegistry {
   /** @param address null for an executor that is gone */
   private record Entry(byte[] address, long changed, long heardNanos) {}
 
-  /** @param clockNanos as {@link System#nanoTime} */
-  public PeerRegistry(LongSupplier clockNanos) {
+  /**
+   * @param clockNanos as {@link System#nanoTime}
+   * @param silenceMillis an executor that sends no heartbeat for so long is withdrawn until it sends one again
+   */
+  public PeerRegistry(LongSupplier clockNanos, long silenceMillis) {
     this.clockNanos = clockNanos;
+    this.silenceNanos = TimeUnit.MILLISECONDS.toNanos(silenceMillis);
   }
 
   /** Records an executor's heartbeat and returns the changes that it does not know yet. */
@@ -58,7 +61,7 @@ public final class PeerRegistry {
 
   private void dropSilent(long now) {
     for (Map.Entry<String, Entry> entry : entries.entrySet()) {
-      if (now - entry.getValue().heardNanos() > SILENCE_NANOS) {
+      if (now - entry.getValue().heardNanos() > silenceNanos) {
         drop(entry.getKey(), entry.getValue());
       }
     }

@@ -216,19 +216,31 @@ class SettingsTest {
   void transportSettingsAreReadWithTheirUnits() {
     TransportSettings defaults = settings().transport();
     assertEquals(
-        new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, false, 1024, 2048 * MIB, 16_384, false,
+        new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, false, 5_000, 60_000, 1024, 2048 * MIB,
+            16_384, false,
             144 * MIB * settings().cores().tasks()),
         defaults);
     assertFalse(defaults.oneSided());
     TransportSettings set = settings("spark.sluice.transport", "UCX", "spark.sluice.ucx.library", "/opt/ucx/lib",
         "spark.sluice.transport.timeout", "1500ms", "spark.sluice.transport.retryDelay", "5s",
         "spark.sluice.transport.maxConnections", "7", "spark.sluice.transport.earlyStart", "true",
+        "spark.sluice.transport.heartbeatInterval", "1s", "spark.sluice.transport.heartbeatTimeout", "2s",
         "spark.sluice.transport.maxReceiveBytes", "1g",
         "spark.sluice.transport.maxMappedBytes", "64m", "spark.sluice.transport.maxMappedRegions", "100",
         "spark.sluice.ucx.allowUnauthenticatedTcp", "true").transport();
-    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, true, 7, 64 * MIB, 100,
-        true, 1024 * MIB), set);
+    assertEquals(
+        new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, true, 1_000, 2_000, 7, 64 * MIB, 100,
+            true, 1024 * MIB),
+        set);
     assertTrue(set.oneSided());
+  }
+
+  @Test
+  void executorsAreNotTakenForGoneBetweenTwoHeartbeats() {
+    String message = assertThrows(SluiceException.class, () -> settings(
+        "spark.sluice.transport.heartbeatInterval", "10s", "spark.sluice.transport.heartbeatTimeout", "15s"))
+        .getMessage();
+    assertTrue(message.contains("heartbeatTimeout is 15000 ms") && message.contains("is 10000 ms"), message);
   }
 
   @ParameterizedTest

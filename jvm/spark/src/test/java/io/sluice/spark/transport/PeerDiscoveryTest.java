@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 /** Two executors and a driver in this process; messages really are serialized. */
 @Timeout(60)
 class PeerDiscoveryTest {
-  private final PeerRegistry registry = new PeerRegistry(System::nanoTime);
+  private final PeerRegistry registry = new PeerRegistry(System::nanoTime, 60_000);
   private final AtomicInteger beats = new AtomicInteger();
   private volatile boolean driverIsDeaf;
   private final End one = new End("1");
@@ -46,7 +46,7 @@ class PeerDiscoveryTest {
     }
 
     void start() {
-      discovery = PeerDiscovery.start(id, () -> Optional.of(service), PeerDiscoveryTest.this::answer);
+      start(5_000);
     }
 
     void start(long periodMillis) {
@@ -171,7 +171,7 @@ class PeerDiscoveryTest {
 
   @Test
   void withoutATransportNoHeartbeatIsSent() throws InterruptedException {
-    PeerDiscovery discovery = PeerDiscovery.start("3", Optional::empty, this::answer);
+    PeerDiscovery discovery = PeerDiscovery.start("3", Optional::empty, this::answer, 5_000);
     Thread.sleep(100);
     discovery.close();
     assertEquals(0, beats.get());

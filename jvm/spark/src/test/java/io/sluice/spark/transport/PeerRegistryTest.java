@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class PeerRegistryTest {
   private final AtomicLong clock = new AtomicLong(-5);
-  private final PeerRegistry registry = new PeerRegistry(clock::get);
+  private final PeerRegistry registry = new PeerRegistry(clock::get, 60_000);
 
   private PeerUpdate beat(String executor, long since) {
     return registry.heartbeat(new PeerHeartbeat(executor, new byte[] {Byte.parseByte(executor)}, since));
@@ -66,7 +66,7 @@ class PeerRegistryTest {
   void anExecutorWithoutHeartbeatsIsWithdrawnUntilItsNextHeartbeat() {
     beat("1", 0);
     long sequence = beat("2", 0).sequence();
-    clock.addAndGet(PeerRegistry.SILENCE_NANOS);
+    clock.addAndGet(60_000_000_000L);
     assertTrue(beat("2", sequence).isEmpty());
     clock.addAndGet(1);
     PeerUpdate silent = beat("2", sequence);
