@@ -3,8 +3,8 @@
 //!
 //! What is under way beyond that arrives no sooner. It waits in the owner's socket or before the slowest link of the
 //! path, and what the owner sends after it waits behind it: answers, and questions of its own tasks, whose connection
-//! is the same. At 100 Mbit/s 4 MiB are a third of a second, for which a task that begins would wait for its first byte,
-//! while the link has nothing to carry the other way.
+//! is the same. At 100 Mbit/s 4 MiB are a third of a second, for which a task that begins would wait for its first
+//! byte, while the link has nothing to carry the other way.
 //!
 //! The path's rate is what came in a period in which there was always more to ask for; periods in which there was not
 //! only raise it. The time that a read takes there is the shortest of the last seconds. (N. Cardwell et al., "BBR:
