@@ -70,7 +70,7 @@ class RddOperationsTest {
   }
 
   private static List<String> withoutNumbers(LogCapture log) {
-    return log.messagesOf(Level.WARN, LOGGERS).stream()
+    return log.messagesWithout(Level.WARN, NOT_OF_JOBS).stream()
         .map(message -> message.replaceAll("[0-9a-f-]*\\d[0-9a-f-]*", "#"))
         .collect(Collectors.toList());
   }
