@@ -17,17 +17,19 @@ use sluice_transport::{Block, Completion, Failure, Transport, TransportOptions};
 use sluice_ucx::Ucx;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// Where it is waited for.
+const SHORT_TIMEOUT: Duration = Duration::from_secs(5);
 const PARTITION: usize = 256 << 10;
 const BLOCKS: usize = 512;
 /// Names the file that [`owner_process`] publishes.
 const FILE: &str = "SLUICE_TEST_OWNERS_FILE";
 const ADDRESS: &str = "address ";
 
-fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
+fn start(ucx: Arc<Ucx>, timeout: Duration) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
     let ((arena, regions), cma_bytes) = (common::receive_arena(1 << 30), Arc::new(AtomicU64::new(0)));
-    let options = TransportOptions { secret: b"s".to_vec(), timeout: TIMEOUT, ..TransportOptions::default() };
+    let options = TransportOptions { secret: b"s".to_vec(), timeout, ..TransportOptions::default() };
     let counted = Arc::clone(&cma_bytes);
-    let make = move || sluice_ucx::wire(ucx, regions, counted, TIMEOUT);
+    let make = move || sluice_ucx::wire(ucx, regions, counted, timeout);
     let transport = Transport::start(make, Arc::clone(&arena), options);
     (transport.expect("started"), arena, cma_bytes)
 }
@@ -36,7 +38,7 @@ fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
 #[ignore = "the other process of the tests here"]
 fn owner_process() {
     let (Some(file), Some(ucx)) = (std::env::var_os(FILE), common::ucx()) else { return };
-    let (owner, _, _) = start(ucx);
+    let (owner, _, _) = start(ucx, TIMEOUT);
     let offsets = (0..=BLOCKS).map(|block| (block * PARTITION) as u64).collect();
     owner.publish(1, 1, file.into(), None, offsets).expect("good offsets");
     let address: String = owner.address().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -142,7 +144,7 @@ fn another_process_is_read_and_by_system_calls_where_these_are_used() {
     if !owner.may_be_read("another_process_is_read_and_by_system_calls_where_these_are_used") {
         return;
     }
-    let (reader, arena, cma_bytes) = start(ucx);
+    let (reader, arena, cma_bytes) = start(ucx, TIMEOUT);
     reader.connect(1, &owner.address);
     reader.fetch(1, blocks(0..BLOCKS)).expect("known");
     let taken = take(&reader, BLOCKS, 4 * TIMEOUT);
@@ -161,7 +163,7 @@ fn reads_go_on_while_the_owner_stands_still() {
     if !owner.may_be_read("reads_go_on_while_the_owner_stands_still") {
         return;
     }
-    let (reader, _arena, cma_bytes) = start(ucx);
+    let (reader, _arena, cma_bytes) = start(ucx, TIMEOUT);
     reader.connect(1, &owner.address);
     // One question and one answer for all of them, which has come when the first has; and 0.5 GB, which take a while,
     // or 16 MB by a device that the kernel emulates.
@@ -192,7 +194,7 @@ fn an_owner_that_is_killed_ends_every_block_and_none_is_wrong() {
     if !owner.may_be_read("an_owner_that_is_killed_ends_every_block_and_none_is_wrong") {
         return;
     }
-    let (reader, arena, _) = start(ucx);
+    let (reader, arena, _) = start(ucx, SHORT_TIMEOUT);
     reader.connect(1, &owner.address);
     reader.fetch(1, blocks(0..BLOCKS)).expect("known");
     let mut taken = reader.poll(1, 4 * TIMEOUT).expect("running");
