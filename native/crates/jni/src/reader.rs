@@ -66,8 +66,7 @@ fn decode_sealed_rows(
     map: i64,
     key: JByteArray<'_>,
 ) -> Result<i64, CallError> {
-    let output = OutputId { shuffle: shuffle as u32, map: map as u64 };
-    with_key(output, call.bytes(&key)?, |key| {
+    with_key(call, shuffle, map, &key, |key| {
         let lengths = [row_lengths, row_lengths_capacity.into()];
         let memory = Memory::of([source, source_bytes], [target, target_bytes], lengths)?;
         let header = FrameHeader::parse_sealed(memory.source)?;
@@ -83,8 +82,7 @@ fn unseal_frame(
     map: i64,
     key: JByteArray<'_>,
 ) -> Result<i64, CallError> {
-    let output = OutputId { shuffle: shuffle as u32, map: map as u64 };
-    with_key(output, call.bytes(&key)?, |key| {
+    with_key(call, shuffle, map, &key, |key| {
         let bytes = number(frame_bytes, "frame")?;
         if frame == 0 {
             return Err(CallError::invalid("a frame at address 0"));
@@ -98,16 +96,19 @@ fn unseal_frame(
 
 /// Calls with a map output's key, which is kept for this thread's next call.
 fn with_key(
-    output: OutputId,
-    bytes: Vec<u8>,
-    call: impl FnOnce(&FrameKey) -> Result<i64, CallError>,
+    call: &mut Call<'_>,
+    shuffle: i32,
+    map: i64,
+    key: &JByteArray<'_>,
+    use_key: impl FnOnce(&FrameKey) -> Result<i64, CallError>,
 ) -> Result<i64, CallError> {
+    let (bytes, output) = (call.bytes(key)?, OutputId { shuffle: shuffle as u32, map: map as u64 });
     let known = KEY.take().filter(|known| known.output == output && known.bytes == bytes);
     let known = match known {
         Some(known) => known,
         None => KnownKey { key: FrameKey::new(output, &bytes)?, bytes, output },
     };
-    let result = call(&known.key);
+    let result = use_key(&known.key);
     KEY.set(Some(known));
     result
 }

@@ -4,6 +4,7 @@
 //!   Reader ── Session    one connection: handshake, questions, answers
 //!          ├─ Batches    the blocks of a question: their memory, their ends
 //!          ├─ Schedule   which gets are begun when
+//!          │   └─ Pace   how much one connection has under way
 //!          └─ Watch      peers that have sent nothing for too long
 //! ```
 

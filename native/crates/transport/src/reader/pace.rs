@@ -6,10 +6,10 @@
 //! is the same. At 100 Mbit/s 4 MiB are a third of a second, for which a task that begins would wait for its first
 //! byte, while the link has nothing to carry the other way.
 //!
-//! The path's rate is what came in a period in which there was always more to ask for; periods in which there was not
-//! only raise it. The time that a read takes there is the shortest of the last seconds. (N. Cardwell et al., "BBR:
-//! congestion-based congestion control", 2016, finds what TCP sends from the same two.) Over fast paths, and within a
-//! machine, the wire's own limits are less than this gives, and nothing changes.
+//! The path's rate is what came in a period in which as much was under way as may be; other periods only raise it. The
+//! time that a read takes there is the shortest of the last seconds. (N. Cardwell et al., "BBR: congestion-based
+//! congestion control", 2016, finds what TCP sends from the same two.) Over fast paths, and within a machine, the wire's
+//! own limits are less than this gives, and nothing changes.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const QUEUE: Duration = Duration::from_millis(20);
 /// A read takes the path for so long at most: shorter ones can be asked for in a better order.
 const PIECE: Duration = Duration::from_millis(5);
-/// The least that a read is cut to. Two of them are always under way.
+/// Reads are cut to multiples of this. Two of them may always be under way.
 const LEAST_PIECE: usize = 64 << 10;
 /// The rate is looked at after so long.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -42,8 +42,8 @@ pub(super) struct Pace {
 struct Period {
     begun: Instant,
     bytes: usize,
-    /// Whether there was room for reads and nothing to read.
-    short_of_work: bool,
+    /// Whether less was under way than the path carries.
+    had_room: bool,
 }
 
 impl Pace {
@@ -58,20 +58,19 @@ impl Pace {
     /// Bytes of one read, of at most `most`.
     pub(super) fn piece(&self, most: usize) -> usize {
         let Some(rate) = self.rate else { return most };
-        // Of whole pages.
-        let carried = (rate * PIECE.as_secs_f64()) as usize & !0xFFFF;
-        carried.max(LEAST_PIECE).min(most)
+        let pieces = (rate * PIECE.as_secs_f64()) as usize / LEAST_PIECE;
+        (pieces.max(1) * LEAST_PIECE).min(most)
     }
 
     /// A read is begun.
     pub(super) fn begun(&mut self, now: Instant) {
-        self.period.get_or_insert(Period { begun: now, bytes: 0, short_of_work: false });
+        self.period.get_or_insert(Period { begun: now, bytes: 0, had_room: false });
     }
 
-    /// There was room for a read and nothing to read.
-    pub(super) fn short_of_work(&mut self) {
+    /// Less is under way than may be: there is nothing to read, no memory for it, or there are as many reads as may be.
+    pub(super) fn has_room(&mut self) {
         if let Some(period) = &mut self.period {
-            period.short_of_work = true;
+            period.had_room = true;
         }
     }
 
@@ -82,9 +81,9 @@ impl Pace {
         period.bytes += bytes;
         let time = now.saturating_duration_since(period.begun);
         if time >= PERIOD {
-            let (rate, short_of_work) = (period.bytes as f64 / time.as_secs_f64(), period.short_of_work);
-            self.note_rate(rate, short_of_work);
-            self.period = Some(Period { begun: now, bytes: 0, short_of_work: false });
+            let (rate, had_room) = (period.bytes as f64 / time.as_secs_f64(), period.had_room);
+            self.note_rate(rate, had_room);
+            self.period = Some(Period { begun: now, bytes: 0, had_room: false });
         }
         if left == 0 {
             self.period = None;
@@ -100,13 +99,13 @@ impl Pace {
         self.shortest = Some(self.shortest.map_or(took, |shortest| shortest.min(took)));
     }
 
-    fn note_rate(&mut self, rate: f64, short_of_work: bool) {
+    fn note_rate(&mut self, rate: f64, had_room: bool) {
         self.rate = Some(match self.rate {
             // By steps: one period in which the owner did something else says little.
-            Some(known) if rate < known && !short_of_work => known - (known - rate) / 4.0,
+            Some(known) if rate < known && !had_room => known - (known - rate) / 4.0,
             Some(known) => known.max(rate),
             // Less may only have been asked for.
-            None if short_of_work => return,
+            None if had_room => return,
             None => rate,
         });
     }
@@ -231,7 +230,7 @@ mod tests {
             }
             link.now += Duration::from_millis(60);
             link.pace.begun(link.start + link.now);
-            link.pace.short_of_work();
+            link.pace.has_room();
             link.under_way.push_back((1000, link.now, link.now + Duration::from_millis(55)));
         }
         assert!(link.pace.window(MOST) >= known, "{} after {known}", link.pace.window(MOST));

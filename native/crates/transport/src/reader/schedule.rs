@@ -291,10 +291,7 @@ impl Schedule {
         };
         let mut has_leased = false;
         while queue.gets < most_gets && queue.bytes < most_bytes {
-            let Some(planned) = queue.planned.front_mut() else {
-                queue.pace.short_of_work();
-                break;
-            };
+            let Some(planned) = queue.planned.front_mut() else { break };
             let (batch, part) = (planned.batch, planned.part);
             if has_leased && !batches.has_memory(batch, part) {
                 return Filled::Partly;
@@ -314,8 +311,14 @@ impl Schedule {
                     over.push(batch);
                     continue;
                 }
-                Begun::OverShare => return Filled::OverShare,
-                Begun::NoMemory => return Filled::NoMemory,
+                Begun::OverShare => {
+                    queue.pace.has_room();
+                    return Filled::OverShare;
+                }
+                Begun::NoMemory => {
+                    queue.pace.has_room();
+                    return Filled::NoMemory;
+                }
             };
             let piece = planned.cut(largest_get);
             if planned.is_cut() {
@@ -341,6 +344,9 @@ impl Schedule {
             // each begins where the one before has ended; the lease stays with its batch while the batch has a get
             // under way.
             unsafe { wire.get(queue.endpoint, get) };
+        }
+        if queue.bytes < most_bytes {
+            queue.pace.has_room();
         }
         Filled::Yes
     }
