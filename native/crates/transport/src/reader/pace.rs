@@ -8,8 +8,8 @@
 //!
 //! The path's rate is what came in a period in which as much was under way as may be; other periods only raise it. The
 //! time that a read takes there is the shortest of the last seconds. (N. Cardwell et al., "BBR: congestion-based
-//! congestion control", 2016, finds what TCP sends from the same two.) Over fast paths, and within a machine, the wire's
-//! own limits are less than this gives, and nothing changes.
+//! congestion control", 2016, finds what TCP sends from the same two.) Over fast paths, and within a machine, the
+//! wire's own limits are less than this gives, and nothing changes.
 
 use std::time::{Duration, Instant};
 
