@@ -56,7 +56,7 @@ class GuestTest(unittest.TestCase):
         guest = (pathlib.Path(__file__).resolve().parents[1] / "lib/rdma/guest.sh").read_text()
         commands = guest[guest.index("for ((next = 1"):]
         with tempfile.TemporaryDirectory() as folder:
-            machine = Machine(pathlib.Path(folder), pathlib.Path(), pathlib.Path(), 1, "")
+            machine = Machine(pathlib.Path(folder), pathlib.Path(), pathlib.Path(), pathlib.Path(), 1, "")
             machine.share.mkdir()
             script = re.sub("/share", str(machine.share), commands)
             machine.process = subprocess.Popen(["bash", "-c", script], stdin=subprocess.DEVNULL)
@@ -72,6 +72,20 @@ class PackagesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(packages.Unavailable, "^no apt-get, .*$"):
                 packages.prepare(pathlib.Path(folder))
+
+    def test_the_kernel_of_the_same_release_is_that_of_the_packages(self):
+        folder = pathlib.Path("build/rdma")
+        self.assertEqual(packages.prepare_linux(folder, "6.12"), folder / "root")
+
+    def test_a_kernel_that_was_unpacked_completely_is_used_again(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch("shutil.which", return_value=None):
+            other = pathlib.Path(folder) / "linux-6.1"
+            other.mkdir()
+            with self.assertRaisesRegex(packages.Unavailable, "^no apt-get, .*$"):
+                packages.prepare_linux(pathlib.Path(folder), "6.1")
+            other.mkdir(exist_ok=True)
+            (other / "complete").touch()
+            self.assertEqual(packages.prepare_linux(pathlib.Path(folder), "6.1"), other / "root")
 
     def test_what_was_unpacked_completely_is_used_again(self):
         with tempfile.TemporaryDirectory() as folder, mock.patch("shutil.which", return_value=None):

@@ -13,11 +13,11 @@ TOOLS = ["sh", "cat", "chroot", "echo", "insmod", "mkdir", "mount"]
 DIRECTORIES = ["bin", "dev", "modules", "new", "proc", "sys"]
 
 
-def write(root: pathlib.Path, init: pathlib.Path, to: pathlib.Path) -> None:
-    """`root` is that of the packages."""
+def write(root: pathlib.Path, linux: pathlib.Path, init: pathlib.Path, to: pathlib.Path) -> None:
+    """`root` is that of the packages, `linux` has the kernel's modules."""
     files = {"init": init.read_bytes(), "bin/busybox": (root / "usr/bin/busybox").read_bytes()}
     names = []
-    for name, content in ordered_modules(root):
+    for name, content in ordered_modules(linux):
         files[f"modules/{name}.ko"] = content
         names.append(name)
     files["modules/order"] = "\n".join(names).encode()
@@ -33,7 +33,9 @@ def write(root: pathlib.Path, init: pathlib.Path, to: pathlib.Path) -> None:
 
 def ordered_modules(root: pathlib.Path) -> list[tuple[str, bytes]]:
     """Names and contents, each after those that it needs. What is built into the kernel has no file."""
-    found = {canonical(path.name.split(".")[0]): path for path in (root / "usr/lib/modules").rglob("*.ko*")}
+    # Where packages of releases before trixie have them, too.
+    folders = [root / "usr/lib/modules", root / "lib/modules"]
+    found = {canonical(path.name.split(".")[0]): path for folder in folders for path in folder.rglob("*.ko*")}
     ordered: dict[str, bytes] = {}
 
     def add(name: str) -> None:

@@ -23,10 +23,11 @@ class Failed(Exception):
 class Machine:
     """One machine, until the end of its `with`."""
 
-    def __init__(self, folder: pathlib.Path, root: pathlib.Path, checkout: pathlib.Path, number: int, link: str,
-                 jdk: pathlib.Path | None = None):
-        """`jdk` is at /jdk there; with it the machine has memory for a Spark application."""
-        self.folder, self.root, self.checkout, self.number, self.link = folder, root, checkout, number, link
+    def __init__(self, folder: pathlib.Path, root: pathlib.Path, linux: pathlib.Path, checkout: pathlib.Path,
+                 number: int, link: str, jdk: pathlib.Path | None = None):
+        """`linux` has the kernel; `jdk` is at /jdk there; with it the machine has memory for a Spark application."""
+        self.folder, self.root, self.linux, self.checkout = folder, root, linux, checkout
+        self.number, self.link = number, link
         self.jdk = jdk
         self.share, self.log = folder / f"share{number}", folder / f"machine{number}.log"
         self.commands, self.process = 0, None
@@ -64,7 +65,7 @@ class Machine:
 
     def command(self, accelerator: str) -> list[str]:
         """QEMU is that of the packages, with their loader and libraries."""
-        usr, kernel = self.root / "usr", next((self.root / "boot").glob("vmlinuz-*"))
+        usr, kernel = self.root / "usr", next((self.linux / "boot").glob("vmlinuz-*"))
         libraries = usr / "lib/x86_64-linux-gnu"
         cpu = ["-accel", "kvm", "-cpu", "host,arch-capabilities=off"] if accelerator == "kvm" else [
             "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max"]

@@ -13,6 +13,8 @@ PACKAGES = [
     "linux-image-amd64", "qemu-system-x86", "bash", "coreutils", "iproute2", "rdma-core", "ibverbs-utils",
     "ibverbs-providers", "libucx0", "ucx-utils", "e2fsprogs", "xfsprogs", "mount", "util-linux", "busybox-static",
     "procps", "sed", "grep", "gawk", "findutils", "zlib1g"]
+# Debian's releases by the versions of Linux that they have.
+LINUX = {"6.12": BRANCH, "6.1": "bookworm"}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -25,37 +27,54 @@ def prepare(folder: pathlib.Path) -> pathlib.Path:
     root, complete, wanted = folder / "root", folder / "complete", " ".join([BRANCH, *PACKAGES])
     if complete.exists() and complete.read_text() == wanted:
         return root
+    shutil.rmtree(folder, ignore_errors=True)
+    unpack(folder, BRANCH, PACKAGES)
+    complete.write_text(wanted)
+    return root
+
+
+def prepare_linux(folder: pathlib.Path, version: str) -> pathlib.Path:
+    """The folder with /boot and /usr/lib/modules of a Linux: that of all packages, or of another release's kernel."""
+    if LINUX[version] == BRANCH:
+        return folder / "root"
+    other = folder / f"linux-{version}"
+    if not (other / "complete").exists():
+        shutil.rmtree(other, ignore_errors=True)
+        unpack(other, LINUX[version], ["linux-image-amd64"], wanted="linux-image-[0-9]*")
+        (other / "complete").touch()
+    return other / "root"
+
+
+def unpack(folder: pathlib.Path, branch: str, names: list[str], wanted: str = "*") -> None:
+    """Unpacks `names` and what they need into `root` in `folder`; only those packages that are called as `wanted`."""
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
             raise Unavailable(f"no {program}, which brings QEMU, a kernel and UCX")
     if not pathlib.Path(KEYRING).exists():
         raise Unavailable(f"no {KEYRING}, by which Debian's packages are checked")
-    shutil.rmtree(folder, ignore_errors=True)
-    state = folder / "apt"
+    root, state = folder / "root", folder / "apt"
     for part in ("lists/partial", "cache/archives/partial"):
         (state / part).mkdir(parents=True)
-    options = apt_options(state)
+    options = apt_options(state, branch)
     apt(options, "update")
-    apt(options, "install", "--yes", "--no-install-recommends", "--download-only", *PACKAGES)
+    apt(options, "install", "--yes", "--no-install-recommends", "--download-only", *names)
     root.mkdir()
-    archives = (state / "cache/archives").glob("*.deb")
+    archives = (state / "cache/archives").glob(f"{wanted}.deb")
     # base-files first: it has the links /bin, /lib and /sbin.
     for package in sorted(archives, key=lambda it: not it.name.startswith("base-files")):
         if subprocess.run(["dpkg-deb", "-x", package, root]).returncode:
             raise Unavailable(f"dpkg-deb cannot unpack {package}")
     shutil.rmtree(state)
-    complete.write_text(wanted)
-    return root
 
 
-def apt_options(state: pathlib.Path) -> list[str]:
+def apt_options(state: pathlib.Path, branch: str) -> list[str]:
     """Options by which apt-get touches nothing but `state`, and takes packages from where this machine's come from."""
     targets = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True, check=False).stdout
     servers = [line for line in targets.splitlines() if line.endswith("/debian/")]
     if not servers:
         raise Unavailable("apt-get knows no source of Debian's packages")
-    (state / "sources.list").write_text(f"deb [signed-by={KEYRING}] {servers[0]} {BRANCH} main\n")
+    (state / "sources.list").write_text(f"deb [signed-by={KEYRING}] {servers[0]} {branch} main\n")
     (state / "status").touch()
     settings = {
         "Dir::State::lists": state / "lists", "Dir::State::status": state / "status", "Dir::Cache": state / "cache",

@@ -15,9 +15,9 @@ use arrow_schema::{DataType, Field, Schema as ArrowRsSchema, TimeUnit};
 use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level};
 use sluice_columns::ffi::{ArrowArray, ArrowSchema};
 use sluice_columns::partition;
-use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError, OwnedArray, Schema};
+use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError, OwnedArray, PageFiller, PageRows, Schema};
 use sluice_engine::{MapOutputWriter, Page};
-use sluice_mem::{Arena, ArenaOptions, HostProvider};
+use sluice_mem::{Arena, ArenaOptions, HostProvider, Lease};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem};
 
 /// Less for tables of longer rows: those of each take less than the 64 MiB that a map task encodes at a time.
@@ -232,10 +232,12 @@ fn writing(forms: &Forms) {
     );
 }
 
+/// Pages of the map tasks below.
+const PAGE_BYTES: usize = 1 << 20;
+
 /// What a map task of rows does natively: rows into pages, by partition into frames that stay in memory. All rows are
 /// one batch, as those of the columns.
 fn rows_by_partition(table: &Table, ids: &[u32], arena: &Arc<Arena>) -> MapOutputWriter {
-    const PAGE_BYTES: usize = 1 << 20;
     let output = MapOutputWriter::new(Arc::clone(arena), PARTITIONS, FAST).expect("partitions");
     let new_page = || arena.lease(PAGE_BYTES).expect("memory");
     let (mut pages, mut page, mut used, mut entries) = (Vec::new(), new_page(), 0, 0usize);
@@ -253,11 +255,43 @@ fn rows_by_partition(table: &Table, ids: &[u32], arena: &Arc<Arena>) -> MapOutpu
         used += row.len();
     }
     pages.push((page, used, entries));
+    encode(&output, table.fields, &pages);
+    output
+}
+
+fn encode(output: &MapOutputWriter, fields: u32, pages: &[(Lease, usize, usize)]) {
     let pages: Vec<Page<'_>> = pages
         .iter()
         .map(|(lease, used, entries)| Page { memory: lease.as_slice(), used: *used, entries: *entries })
         .collect();
-    output.encode(0, table.fields, &pages).expect("memory");
+    output.encode(0, fields, &pages).expect("memory");
+}
+
+/// What a map task of batches does natively, as Spark's exchanges and Comet's give them: ids by Spark's hash, rows into
+/// pages, by partition into frames that stay in memory.
+fn batches_by_partition(
+    forms: &Forms,
+    partition_of: impl Fn(&Batch) -> Vec<u32>,
+    filler: &mut PageFiller,
+    arena: &Arc<Arena>,
+) -> MapOutputWriter {
+    let output = MapOutputWriter::new(Arc::clone(arena), PARTITIONS, FAST).expect("partitions");
+    let new_page = || arena.lease(PAGE_BYTES).expect("memory");
+    let (mut pages, mut page, mut used, mut entries) = (Vec::new(), new_page(), 0, 0);
+    for batch in &forms.batches {
+        let (ids, mut first) = (partition_of(batch), 0);
+        while first < ids.len() {
+            let mut rows = PageRows::of(page.as_mut_slice(), used, entries).expect("a page");
+            first += filler.fill(batch, &ids, first, &mut rows).expect("a batch");
+            (used, entries) = (rows.used(), rows.entries());
+            if first < ids.len() {
+                pages.push((std::mem::replace(&mut page, new_page()), used, entries));
+                (used, entries) = (0, 0);
+            }
+        }
+    }
+    pages.push((page, used, entries));
+    encode(&output, forms.table.fields, &pages);
     output
 }
 
@@ -280,6 +314,9 @@ fn partitioned(forms: &Forms) {
     let all: Vec<&Batch> = batches.iter().collect();
     let arena = Arena::with_provider(Arc::new(HostProvider::default()), &ArenaOptions::with_limit(4 << 30));
     let of_rows = frame_bytes(&rows_by_partition(table, &ids, &arena));
+    let mut filler = PageFiller::new();
+    let of_batches = frame_bytes(&batches_by_partition(forms, partition_of, &mut filler, &arena));
+    assert_eq!(of_rows, of_batches, "columns give the frames of rows");
     measure(
         forms,
         vec![
@@ -297,6 +334,10 @@ fn partitioned(forms: &Forms) {
             way("200 partitions: rows → pages, sort, frames", || {
                 rows_by_partition(table, &ids, &arena);
                 of_rows
+            }),
+            way("200 partitions: columns → hash, pages, sort, frames", || {
+                batches_by_partition(forms, partition_of, &mut filler, &arena);
+                of_batches
             }),
             way("200 partitions: columns → hash, sort, frames", || {
                 let ids: Vec<Vec<u32>> = batches.iter().map(partition_of).collect();
@@ -393,7 +434,8 @@ fn head() {
     }
     println!(
         "*Rows (sorted before)* leaves out how rows come to their partitions; *rows → pages, sort* is all that a map \
-         task of rows does natively,\nwith ids that are there; *columns → hash, sort* computes Spark's hash too.\n"
+         task of rows does natively,\nwith ids that are there; *columns → hash, pages, sort* is what one of batches does, whose ids it computes by \
+         Spark's hash; *columns → hash, sort* is `sluice_encode`,\nwhich makes no rows before it sorts.\n"
     );
 }
 

@@ -79,7 +79,7 @@ class MainTest {
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
     for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
       "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "tpcds-q5",
-      "repartition-to-10000", "partitions", "driver", "spill-wide-rdd", "spilling",
+      "repartition-to-10000", "partitions", "driver", "spill-wide-rdd", "spilling", "tpch-exchange",
       "--cluster=N[,CORES]",
       "1%. Default: none."}) {
       assertTrue(output.toString().contains(name), name);

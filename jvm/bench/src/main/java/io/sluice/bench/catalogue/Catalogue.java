@@ -5,6 +5,7 @@ import io.sluice.bench.soak.SoakProgram;
 import io.sluice.bench.soak.SoakWorkload;
 import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.tpcds.TpcdsQuery;
+import io.sluice.bench.tpch.LineItems;
 import io.sluice.bench.tpch.QueryText;
 import io.sluice.bench.tpch.TpchQuery;
 import io.sluice.bench.workload.Aggregate;
@@ -154,6 +155,9 @@ public final class Catalogue {
    * their groups' mean them.
    */
   private static final Map<String, List<Entry>> GROUPS = Map.of(
+      "exchange", List.of(
+          lineItems(Benchmark.SCAN, "lineitem of TPC-H read: the floor of the next", 0),
+          lineItems(Benchmark.EXCHANGE, "lineitem by hash of its order, 200 partitions", FLOOR)),
       "partitions", toPartitions("repartition", "terasort"),
       "driver", List.of(
           warm("many-blocks", "a shuffle of as many blocks as rows, for the driver", () -> new ManyBlocks(),
@@ -197,6 +201,11 @@ public final class Catalogue {
     return Map.of("spark.memory.fraction",
         String.format(Locale.ROOT, "%.4f", Math.min(MOST, (double) mib / DIVIDED_MIB)),
         "spark.sluice.memory.limit", mib + "m");
+  }
+
+  private static Entry lineItems(String name, String what, double floor) {
+    return new Entry(Benchmark.TPCH.label() + "-" + name, what, () -> new LineItems(name), Benchmark.TPCH.rows(1),
+        Benchmark.TPCH.rowBytes(), Start.WARM, floor);
   }
 
   private static Entry spilling(String name, int partitions) {

@@ -66,8 +66,12 @@ public enum FigurePart {
   SPILLING_200M("scale/spilling-200m.json", 130, "the same of 200 million, which needs 24 GB of disk",
       "bench spilling --rows 200000000 --warmups 0 --runs 1"),
 
-  COMET_TPCH("peers/comet-tpch.json", 100, "TPC-H at scale 2 beside Comet, on Spark 3.5.8",
-      "bench tpch --engines stock,sluice,comet,comet+sluice --scale 2 --warmups 1 --runs 3"),
+  COMET_TPCH("peers/comet-tpch.json", 30, "TPC-H at scale 2 beside Comet, on Spark 3.5.8",
+      "bench tpch --engines stock,sluice,comet,comet+sluice --scale 2 --master local-cluster[2,1,1536] "
+          + "--warmups 2 --runs 3"),
+  COMET_EXCHANGE("peers/comet-exchange.json", 12, "one exchange of TPC-H's lineitem, beside Comet's own",
+      "bench exchange --engines stock,sluice,comet,comet+sluice --scale 2 --master local-cluster[2,1,1536] "
+          + "--warmups 2 --runs 5"),
   PEERS("peers/workloads.json", 80, "shuffles beside other projects', whose servers build/peer-homes must have",
       "bench repartition join sort groupby skew-join terasort --engines stock,sluice,comet,celeborn,uniffle "
           + FigurePart.HOMES + " --warmups 2 --runs 3"),
@@ -111,7 +115,7 @@ public enum FigurePart {
   private static final String NEEDS_ROOT = " --cluster ";
   private static final String HOMES =
       "--peer-home celeborn=build/peer-homes/celeborn --peer-home uniffle=build/peer-homes/uniffle";
-  private static final List<FigurePart> WITH_PEERS = List.of(COMET_TPCH, PEERS, PEERS_TPCH);
+  private static final List<FigurePart> WITH_PEERS = List.of(COMET_TPCH, COMET_EXCHANGE, PEERS, PEERS_TPCH);
 
   private static final List<FigurePart> OF_SCALE =
       List.of(PARTITIONS, DRIVER, LOCATIONS, REMOTE_BLOCKS, TWO_HOSTS, SPILLING_10M, SPILLING_50M, SPILLING_200M);

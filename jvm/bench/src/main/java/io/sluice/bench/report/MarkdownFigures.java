@@ -1,14 +1,12 @@
 package io.sluice.bench.report;
 
 import io.sluice.bench.catalogue.Catalogue;
-import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.run.Engine;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
@@ -116,60 +114,6 @@ final class MarkdownFigures {
     return String.join("\n", lines) + "\n\n" + setup(results);
   }
 
-  /** Every engine of every workload, with what all of its processes took. */
-  static String peers(List<BenchResult> results) {
-    List<String> lines = new ArrayList<>(List.of(
-        "| workload | engine | median | times as fast | CPU of all processes | peak memory | written to disks | "
-            + "over loopback |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |"));
-    for (Comparison comparison : Comparison.of(results)) {
-      for (BenchResult result : comparison.results()) {
-        Optional<ProcessCosts> all = Optional.ofNullable(result.processes());
-        lines.add(row("`" + comparison.label() + "`", result.engine(), seconds(result), speedup(comparison, result),
-            all.map(costs -> tenths(costs.cpuS())).orElse(""),
-            all.map(costs -> megabytes(costs.peakRssBytes())).orElse(""),
-            all.map(costs -> megabytes(costs.writtenBytes())).orElse(""),
-            all.map(ProcessCosts::loopbackBytes).map(MarkdownFigures::megabytes).orElse("")));
-      }
-    }
-    return String.join("\n", lines) + "\n\n" + setup(results);
-  }
-
-  /** The queries of a benchmark taken together, a row per engine; queries that not every engine has are left out. */
-  static String peersQueries(List<BenchResult> results) {
-    List<String> engines = results.stream().map(BenchResult::engine).distinct().toList();
-    List<Comparison> whole = Comparison.of(results).stream()
-        .filter(each -> each.stock().isPresent() && engines.stream().allMatch(engine -> each.on(engine).isPresent()))
-        .toList();
-    if (whole.isEmpty()) {
-      return "No query has results of every engine.\n\n" + setup(results);
-    }
-    List<String> lines = new ArrayList<>(List.of(
-        "| engine | queries | all together | times as fast, geometric mean | lowest | greatest | "
-            + "CPU of all processes | peak memory | written to disks |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"));
-    for (String engine : engines) {
-      List<BenchResult> own = whole.stream().map(each -> each.on(engine).orElseThrow()).toList();
-      double[] ratios = whole.stream()
-          .mapToDouble(each -> each.stock().orElseThrow().medianS() / each.on(engine).orElseThrow().medianS())
-          .toArray();
-      Statistics spread = Statistics.of(ratios);
-      List<ProcessCosts> all = own.stream().map(BenchResult::processes).filter(Objects::nonNull).toList();
-      lines.add(row(engine, Integer.toString(own.size()),
-          tenths(own.stream().mapToDouble(BenchResult::medianS).sum()),
-          String.format(Locale.ROOT, "**%.2f**", Statistics.geometricMean(ratios)),
-          String.format(Locale.ROOT, "%.2f", spread.min()), String.format(Locale.ROOT, "%.2f", spread.max()),
-          tenths(all.stream().mapToDouble(ProcessCosts::cpuS).sum()),
-          megabytes(all.stream().mapToLong(ProcessCosts::peakRssBytes).max().orElse(0)),
-          megabytes(all.stream().mapToLong(ProcessCosts::writtenBytes).sum())));
-    }
-    return String.join("\n", lines) + "\n\n" + setup(results);
-  }
-
-  private static String megabytes(long bytes) {
-    return String.format(Locale.ROOT, "%,d MB", Math.round(bytes / 1e6));
-  }
-
   /** How and where {@code results} were measured. */
   static String setup(List<BenchResult> results) {
     return setup(results, distinct(results, result -> "`" + result.environment().where() + "`"));
@@ -223,7 +167,7 @@ final class MarkdownFigures {
   }
 
   /** {@code figure} relative to stock's; nothing where stock has none, and for stock itself. */
-  private static String part(Comparison comparison, BenchResult result, ToDoubleFunction<BenchResult> figure) {
+  static String part(Comparison comparison, BenchResult result, ToDoubleFunction<BenchResult> figure) {
     return comparison.speedup(result).isEmpty() || figure.applyAsDouble(stock(comparison)) <= 0 ? ""
         : String.format(Locale.ROOT, "%.2f", figure.applyAsDouble(result) / figure.applyAsDouble(stock(comparison)));
   }

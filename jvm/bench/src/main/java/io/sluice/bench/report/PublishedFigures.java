@@ -32,6 +32,7 @@ public final class PublishedFigures {
       Map.entry("demo", FigurePart.DEMO), Map.entry("goals-35", FigurePart.SPARK_35),
       Map.entry("tpch-35", FigurePart.TPCH_SPARK_35), Map.entry("peers", FigurePart.PEERS),
       Map.entry("peers-tpch", FigurePart.PEERS_TPCH), Map.entry("comet-tpch", FigurePart.COMET_TPCH),
+      Map.entry("comet-exchange", FigurePart.COMET_EXCHANGE),
       Map.entry("partitions", FigurePart.PARTITIONS), Map.entry("driver", FigurePart.DRIVER),
       Map.entry("locations", FigurePart.LOCATIONS),
       Map.entry("denser-100mbit", FigurePart.DENSER_100MBIT), Map.entry("denser-1gbit", FigurePart.DENSER_1GBIT));
@@ -42,8 +43,8 @@ public final class PublishedFigures {
       Map.entry("demo", results -> "```text\n" + DemoText.table(results) + "\n```\n\n"
           + MarkdownFigures.setup(results)),
       Map.entry("goals-35", MarkdownFigures::goalsOnSpark35), Map.entry("tpch-35", MarkdownFigures::queries),
-      Map.entry("peers", MarkdownFigures::peers), Map.entry("peers-tpch", MarkdownFigures::peersQueries),
-      Map.entry("comet-tpch", MarkdownFigures::peersQueries),
+      Map.entry("peers", PeerFigures::workloads), Map.entry("peers-tpch", PeerFigures::queries),
+      Map.entry("comet-tpch", PeerFigures::queries), Map.entry("comet-exchange", PeerFigures::exchange),
       Map.entry("partitions", PartitionFigures::render), Map.entry("driver", DriverFigures::markdown),
       Map.entry("locations",
           results -> MarkdownFigures.modes(results) + "\n\n" + DriverFigures.markdown(results)),

@@ -23,6 +23,10 @@ public enum Benchmark {
   /** The 99 queries, 103 texts, that Spark publishes with its tests, on 24 tables. */
   TPCDS("tpcds", "TPC-DS", 19_557_335, 55, "1", TpcdsQueries.NAMES);
 
+  /** Workloads of TPC-H's that are no queries of it: its largest table read, and sent through one exchange by hash. */
+  public static final String SCAN = "scan";
+  public static final String EXCHANGE = "exchange";
+
   private final String label;
   private final String title;
   private final long rowsAtScale1;
@@ -88,10 +92,14 @@ public enum Benchmark {
         () -> new IllegalArgumentException(title + " has no table " + name));
   }
 
-  /** The SQL of the query called {@code name} on {@code files}. */
+  /** The SQL of the query, or other workload, called {@code name} on {@code files}. */
   public String text(String name, TableFiles files) {
     return switch (this) {
-      case TPCH -> QueryText.of(Integer.parseInt(name.substring(1)), files.scale()).sql();
+      case TPCH -> switch (name) {
+        case SCAN -> "SELECT * FROM lineitem";
+        case EXCHANGE -> "SELECT /*+ REPARTITION(200, l_orderkey) */ * FROM lineitem";
+        default -> QueryText.of(Integer.parseInt(name.substring(1)), files.scale()).sql();
+      };
       case TPCDS -> TpcdsQueries.text(files.queries(), name);
     };
   }

@@ -65,6 +65,14 @@ class TpchQueryTest {
     }
   }
 
+  @Test
+  void theExchangeOfLineItemsGivesTheRowsThatTheScanGives() {
+    Digest scanned = Catalogue.create("tpch-scan").verify(spark, sizing);
+    assertEquals(60_175L, scanned.rows());
+    assertEquals(scanned, Catalogue.create("tpch-exchange").verify(spark, sizing));
+    assertEquals(200, spark.sql(Benchmark.TPCH.text(Benchmark.EXCHANGE, sizing.tables())).rdd().getNumPartitions());
+  }
+
   /** dbgen's seeds are fixed, so every run of it gives these figures. */
   @Test
   void contentsAreThoseOfDbgen() {
