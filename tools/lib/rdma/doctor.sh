@@ -11,7 +11,8 @@ as=()
 says() {
   local what=$1 report text
   shift
-  report=$("${as[@]}" /jdk/bin/java -Xmx100m -jar "$jar" doctor --mode RDMA --local-dirs /data/ext4 2>&1 | tr -s ' \n' ' ')
+  report=$("${as[@]}" /jdk/bin/java -Xmx100m -jar "$jar" doctor --mode RDMA --local-dirs /data/ext4 2>&1 |
+    tr -s ' \n' ' ')
   for text; do
     if [[ $report != *"$text"* ]]; then
       printf '%s: the doctor does not say "%s" but:\n%s\n\n' "$what" "$text" "$report"
@@ -21,7 +22,8 @@ says() {
   echo "$what: seen"
 }
 
-says "as it is" "RDMA ready" "ok RDMA port rxe0/1 ACTIVE, Ethernet (RoCE)" "active MTU 4096" "eth0 (10.9.0.$(</share/number)" \
+says "as it is" "RDMA ready" "ok RDMA port rxe0/1 ACTIVE, Ethernet (RoCE)" "active MTU 4096" \
+  "eth0 (10.9.0.$(</share/number)" \
   "ok RDMA files /dev/infiniband has" "ok verbs" "UCX 1.18" "ok UCX transports" "ok locked memory unlimited"
 
 ip link set eth0 down

@@ -434,8 +434,9 @@ fn head() {
     }
     println!(
         "*Rows (sorted before)* leaves out how rows come to their partitions; *rows → pages, sort* is all that a map \
-         task of rows does natively,\nwith ids that are there; *columns → hash, pages, sort* is what one of batches does, whose ids it computes by \
-         Spark's hash; *columns → hash, sort* is `sluice_encode`,\nwhich makes no rows before it sorts.\n"
+         task of rows does natively,\nwith ids that are there; *columns → hash, pages, sort* is what one of batches \
+         does, whose ids it computes by Spark's hash;\n*columns → hash, sort* is `sluice_encode`, which makes no rows \
+         before it sorts.\n"
     );
 }
 
