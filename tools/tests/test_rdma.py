@@ -83,7 +83,7 @@ class PackagesTest(unittest.TestCase):
             other.mkdir()
             with self.assertRaisesRegex(packages.Unavailable, "^no apt-get, .*$"):
                 packages.prepare_linux(pathlib.Path(folder), "6.1")
-            other.mkdir(exist_ok=True)
+            self.assertTrue(other.is_dir(), "what is there stays where nothing else can be had")
             (other / "complete").touch()
             self.assertEqual(packages.prepare_linux(pathlib.Path(folder), "6.1"), other / "root")
 

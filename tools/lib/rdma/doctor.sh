@@ -1,7 +1,6 @@
 #!/bin/bash
 # In the virtual machine: what the doctor says of its soft-RoCE device, as it is and with one part after the other taken
 # away. Exits with 1 if a report lacks what it must say.
-export PATH=/jdk/bin:$PATH
 jar=$(ls /checkout/build/sluice-[0-9]*.jar)
 modules=/usr/lib/x86_64-linux-gnu/ucx
 failed=0
@@ -19,7 +18,7 @@ says() {
       failed=1
     fi
   done
-  echo "$what: seen"
+  echo "$what: looked at"
 }
 
 says "as it is" "RDMA ready" "ok RDMA port rxe0/1 ACTIVE, Ethernet (RoCE)" "active MTU 4096" \

@@ -27,7 +27,6 @@ def prepare(folder: pathlib.Path) -> pathlib.Path:
     root, complete, wanted = folder / "root", folder / "complete", " ".join([BRANCH, *PACKAGES])
     if complete.exists() and complete.read_text() == wanted:
         return root
-    shutil.rmtree(folder, ignore_errors=True)
     unpack(folder, BRANCH, PACKAGES)
     complete.write_text(wanted)
     return root
@@ -39,19 +38,20 @@ def prepare_linux(folder: pathlib.Path, version: str) -> pathlib.Path:
         return folder / "root"
     other = folder / f"linux-{version}"
     if not (other / "complete").exists():
-        shutil.rmtree(other, ignore_errors=True)
         unpack(other, LINUX[version], ["linux-image-amd64"], wanted="linux-image-[0-9]*")
         (other / "complete").touch()
     return other / "root"
 
 
 def unpack(folder: pathlib.Path, branch: str, names: list[str], wanted: str = "*") -> None:
-    """Unpacks `names` and what they need into `root` in `folder`; only those packages that are called as `wanted`."""
+    """Unpacks `names` and what they need into `root` in `folder`, which is made anew; of them only those packages whose
+    names match `wanted`."""
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
             raise Unavailable(f"no {program}, which brings QEMU, a kernel and UCX")
     if not pathlib.Path(KEYRING).exists():
         raise Unavailable(f"no {KEYRING}, by which Debian's packages are checked")
+    shutil.rmtree(folder, ignore_errors=True)
     root, state = folder / "root", folder / "apt"
     for part in ("lists/partial", "cache/archives/partial"):
         (state / part).mkdir(parents=True)

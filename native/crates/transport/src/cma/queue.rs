@@ -116,12 +116,18 @@ impl Queue {
         self.helper.is_some()
     }
 
+    /// Whether the helper waits to be called.
+    #[cfg(test)]
+    pub(crate) fn helper_sleeps(&self) -> bool {
+        self.shared.lock().idle
+    }
+
     /// Another get, read after all before it or at the same time.
     pub(crate) fn push(&self, get: Queued) {
         let mut state = self.shared.lock();
         state.waiting_bytes += get.bytes;
         state.waiting.push_back(get);
-        // One get alone is one call, which the wire's thread, who is here, makes sooner than the helper has woken up.
+        // One get is one call, however long: the caller, the wire's thread, makes it itself.
         if state.idle && state.waiting.len() > 1 && state.waiting_bytes > CALL_BYTES {
             state.idle = false;
             drop(state);

@@ -82,6 +82,31 @@ fn with_a_stalled_helper<W: Wire>(pair: &mut Pair<W>, from: &[u8], to: &mut [u8]
 }
 
 #[test]
+fn one_get_alone_does_not_call_the_helper_and_a_second_one_does() {
+    if !permitted("one_get_alone_does_not_call_the_helper_and_a_second_one_does") {
+        return;
+    }
+    let mut pair = Pair::new().helped();
+    let (from, mut to) = (content(4 * CALL_BYTES), vec![0; 4 * CALL_BYTES]);
+    let (_, key) = pair.register(&from);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !pair.reader.queue.helper_sleeps() {
+        assert!(Instant::now() < end, "the helper has not begun to wait");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (first_to, second_to) = to.split_at_mut(2 * CALL_BYTES);
+    let (first, second) = from.split_at(2 * CALL_BYTES);
+    let stall = stalls::at(first.as_ptr().expose_provenance() as u64);
+    pair.get(0, &key, first, first_to);
+    assert!(pair.reader.queue.helper_sleeps(), "it was called for one get");
+    pair.get(1, &key, second, second_to);
+    stall.wait_for_entry();
+    drop(stall);
+    assert_eq!(ended(&mut pair, 2), [(0, true), (1, true)]);
+    assert!(from == to);
+}
+
+#[test]
 fn a_stuck_helper_is_reported_once_and_delays_no_other_read() {
     if !permitted("a_stuck_helper_is_reported_once_and_delays_no_other_read") {
         return;

@@ -59,7 +59,7 @@ public final class ReportPage {
   }
 
   private static boolean isQuery(Comparison comparison) {
-    return Benchmark.of(comparison.results().get(0).workload()).isPresent();
+    return Benchmark.isQuery(comparison.results().get(0).workload());
   }
 
   /** The charts of the workloads that are not queries of a benchmark. */

@@ -28,7 +28,7 @@ public record BenchmarkSummary(List<Comparison> queries) {
     Map<List<Object>, List<Comparison>> benchmarks = new LinkedHashMap<>();
     for (Comparison comparison : comparisons) {
       BenchResult first = comparison.results().get(0);
-      Benchmark.of(first.workload()).ifPresent(benchmark -> benchmarks.computeIfAbsent(
+      Benchmark.of(first.workload()).filter(benchmark -> Benchmark.isQuery(first.workload())).ifPresent(benchmark -> benchmarks.computeIfAbsent(
           List.of(benchmark, first.spark(), first.rows(), first.environment()), key -> new ArrayList<>())
           .add(comparison));
     }

@@ -2,6 +2,7 @@ package io.sluice.bench.report;
 
 import io.sluice.bench.protocol.ProcessCosts;
 import io.sluice.bench.run.Engine;
+import io.sluice.bench.tables.Benchmark;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -21,8 +22,8 @@ final class PeerFigures {
   private static final String ON_SLUICE = "+sluice";
 
   /** The workloads of {@link #exchange}: a table that is read, and the same sent through one exchange. */
-  static final String SCAN = "tpch-scan";
-  static final String EXCHANGE = "tpch-exchange";
+  private static final String SCAN = Benchmark.TPCH.label() + "-" + Benchmark.SCAN;
+  private static final String EXCHANGE = Benchmark.TPCH.label() + "-" + Benchmark.EXCHANGE;
   /** Of {@code lineitem}, which both read. */
   private static final int COLUMNS = 16;
 

@@ -113,9 +113,14 @@ public enum Benchmark {
         .filter(name -> Pattern.compile("\\b" + name + "\\b", Pattern.CASE_INSENSITIVE).matcher(sql).find()).toList();
   }
 
-  /** The benchmark that the workload called {@code workload} is a query of, if it is one. */
+  /** The benchmark whose tables the workload called {@code workload} reads, if it reads any. */
   public static Optional<Benchmark> of(String workload) {
     return Arrays.stream(values()).filter(benchmark -> workload.startsWith(benchmark.label + "-")).findFirst();
+  }
+
+  /** Whether the workload called {@code workload} is a query of a benchmark, and not another one on its tables. */
+  public static boolean isQuery(String workload) {
+    return of(workload).filter(benchmark -> benchmark.queries.contains(benchmark.query(workload))).isPresent();
   }
 
   /** The part of a workload's name that tells it from the benchmark's other queries. */

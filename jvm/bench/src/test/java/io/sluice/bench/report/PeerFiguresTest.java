@@ -63,6 +63,7 @@ class PeerFiguresTest {
     String text = PeerFigures.exchange(results);
     assertTrue(text.contains("\n| stock | 2.0 s | 10.0 s | 8.0 s | 16.0 s | 16000 | 1000.0 | 50.0 |\n"
         + "| comet | 1.0 s | 5.0 s | 4.0 s | 8.0 s | 8000 | 500.0 | 40.0 |\n"), text);
+    assertTrue(BenchmarkSummary.of(Comparison.of(results)).isEmpty(), "they are no queries of TPC-H");
     IllegalArgumentException missing = assertThrows(IllegalArgumentException.class,
         () -> PeerFigures.exchange(results.subList(0, 2)));
     assertEquals("the results have no tpch-exchange", missing.getMessage());
