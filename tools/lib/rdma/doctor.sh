@@ -21,12 +21,12 @@ says() {
   echo "$what: looked at"
 }
 
-says "as it is" "RDMA ready" "ok RDMA port rxe0/1 ACTIVE, Ethernet (RoCE)" "active MTU 4096" \
+says "as it is" "RDMA ready" "ok RDMA port rxe0:1 ACTIVE, Ethernet (RoCE)" "active MTU 4096" \
   "eth0 (10.9.0.$(</share/number)" \
-  "ok RDMA files /dev/infiniband has" "ok verbs" "UCX 1.18" "ok UCX transports" "ok locked memory unlimited"
+  "ok RDMA device files /dev/infiniband has" "ok verbs library" "UCX 1.18" "ok UCX transports" "ok locked memory unlimited"
 
 ip link set eth0 down
-says "port down" "warning RDMA port rxe0/1 DOWN" "ip link set eth0 up; then look at cable and switch port"
+says "port down" "warning RDMA port rxe0:1 DOWN" "ip link set eth0 up; then look at cable and switch port"
 ip link set eth0 up
 
 ip addr flush dev eth0
@@ -39,17 +39,20 @@ as=(chroot --userspec=1000:1000 /)
   "memlock unlimited in /etc/security/limits.d" && exit "$failed") || failed=1
 as=()
 
-mv "$modules/libuct_ib.so.0" /tmp
+mkdir /tmp/away
+mv "$modules"/libuct_ib.so.0 /tmp/away
+says "UCX whose module does not load" "none of RDMA's, though there are RDMA devices and the module libuct_ib"
+mv "$modules"/libuct_ib* "$modules"/libuct_rdmacm* /tmp/away
 says "UCX without verbs" "no RDMA module (libuct_ib), though there are RDMA devices"
-mv /tmp/libuct_ib.so.0 "$modules"
+mv /tmp/away/* "$modules"
 
 mv /usr/lib/x86_64-linux-gnu/libucp.so.0 /tmp
 says "no UCX of the system" "UCX 1.22" "in Sluice's jar" "no RDMA module (libuct_ib), though there are RDMA devices"
 mv /tmp/libucp.so.0 /usr/lib/x86_64-linux-gnu
 
 mv /dev/infiniband /dev/infiniband-away
-says "no device files" "warning RDMA files no /dev/infiniband/uverbs*" "modprobe ib_uverbs"
+says "no device files" "warning RDMA device files no /dev/infiniband/uverbs*" "modprobe ib_uverbs"
 mv /dev/infiniband-away /dev/infiniband
 
-says "as it was" "RDMA ready" "ok RDMA port rxe0/1 ACTIVE"
+says "as it was" "RDMA ready" "ok RDMA port rxe0:1 ACTIVE"
 exit "$failed"

@@ -28,9 +28,10 @@ public record BenchmarkSummary(List<Comparison> queries) {
     Map<List<Object>, List<Comparison>> benchmarks = new LinkedHashMap<>();
     for (Comparison comparison : comparisons) {
       BenchResult first = comparison.results().get(0);
-      Benchmark.of(first.workload()).filter(benchmark -> Benchmark.isQuery(first.workload())).ifPresent(benchmark -> benchmarks.computeIfAbsent(
-          List.of(benchmark, first.spark(), first.rows(), first.environment()), key -> new ArrayList<>())
-          .add(comparison));
+      Benchmark.of(first.workload()).filter(any -> Benchmark.isQuery(first.workload()))
+          .ifPresent(benchmark -> benchmarks.computeIfAbsent(
+              List.of(benchmark, first.spark(), first.rows(), first.environment()), key -> new ArrayList<>())
+              .add(comparison));
     }
     return benchmarks.values().stream().map(BenchmarkSummary::new).toList();
   }

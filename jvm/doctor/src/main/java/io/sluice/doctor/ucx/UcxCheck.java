@@ -85,9 +85,17 @@ public final class UcxCheck implements Check {
         ? "built in: tcp, shared memory; modules: " + (modules.isEmpty() ? "none" : String.join(", ", modules))
         : "work here: " + String.join(", ", working);
     boolean devices = !host.list("/sys/class/infiniband").isEmpty();
-    if (!devices || modules.stream().anyMatch(UcxModule::isRdma)
-        || working.stream().anyMatch(UcxModule::isRdmaTransport)) {
+    boolean module = modules.stream().anyMatch(UcxModule::isRdma);
+    // A module that is there may be refused the devices, or not be loaded.
+    boolean works = working.isEmpty() ? module : working.stream().anyMatch(UcxModule::isRdmaTransport);
+    if (!devices || works) {
       return Finding.ok(UCX_TRANSPORTS, text);
+    }
+    if (module) {
+      return Finding.warning(UCX_TRANSPORTS,
+          text + "; none of RDMA's, though there are RDMA devices and the module libuct_ib",
+          "Mend what is found below of RDMA ports, device files and locked memory; UCX_LOG_LEVEL=debug ucx_info -d says "
+              + "why UCX leaves a device out");
     }
     return Finding.warning(UCX_TRANSPORTS, text + "; no RDMA module (libuct_ib), though there are RDMA devices",
         used.library().source() == Source.JAR

@@ -139,6 +139,19 @@ class UcxCheckTest {
   }
 
   @Test
+  void aModuleWhoseTransportsDoNotWorkIsNotEnough() {
+    library(LIB, "1.16.0").cache(LIB);
+    host.with(LIB + "/ucx/libuct_ib.so.0", "").folder("/sys/class/infiniband/mlx5_0/ports/1")
+        .command("ucx_info -v", "# Library version: 1.16.0\n# Library path: " + LIB + "/libucs.so.0\n")
+        .command("ucx_info -d", "#      Transport: tcp\n");
+    Finding none = look("").get(1);
+    assertEquals(Verdict.WARNING, none.verdict());
+    assertEquals("work here: tcp; none of RDMA's, though there are RDMA devices and the module libuct_ib", none.text());
+    host.command("ucx_info -d", "#      Transport: tcp\n#      Transport: rc_verbs\n");
+    assertEquals(Verdict.OK, look("").get(1).verdict());
+  }
+
+  @Test
   void versionsAreOrderedByNumber() {
     assertTrue(version("1.9.0").compareTo(version("1.14.0")) < 0);
     assertTrue(version("1.14.0-rc2").compareTo(UcxVersion.OLDEST) == 0);
