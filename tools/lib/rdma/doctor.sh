@@ -23,7 +23,8 @@ says() {
 
 says "as it is" "RDMA ready" "ok RDMA port rxe0:1 ACTIVE, Ethernet (RoCE)" "active MTU 4096" \
   "eth0 (10.9.0.$(</share/number)" \
-  "ok RDMA device files /dev/infiniband has" "ok verbs library" "UCX 1.18" "ok UCX transports" "ok locked memory unlimited"
+  "ok RDMA device files /dev/infiniband has" "ok verbs library" "UCX 1.18" "ok UCX transports" \
+  "ok locked memory unlimited"
 
 ip link set eth0 down
 says "port down" "warning RDMA port rxe0:1 DOWN" "ip link set eth0 up; then look at cable and switch port"

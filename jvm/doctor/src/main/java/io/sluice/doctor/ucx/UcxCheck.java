@@ -94,8 +94,8 @@ public final class UcxCheck implements Check {
     if (module) {
       return Finding.warning(UCX_TRANSPORTS,
           text + "; none of RDMA's, though there are RDMA devices and the module libuct_ib",
-          "Mend what is found below of RDMA ports, device files and locked memory; UCX_LOG_LEVEL=debug ucx_info -d says "
-              + "why UCX leaves a device out");
+          "Mend what is found below of RDMA ports, device files and locked memory; UCX_LOG_LEVEL=debug ucx_info -d "
+              + "says why UCX leaves a device out");
     }
     return Finding.warning(UCX_TRANSPORTS, text + "; no RDMA module (libuct_ib), though there are RDMA devices",
         used.library().source() == Source.JAR
