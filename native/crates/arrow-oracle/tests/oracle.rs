@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::*;
@@ -217,6 +218,35 @@ fn every_kind_is_of_another_type_and_comes_back() {
     }
     assert!(types.contains(&DataType::Interval(IntervalUnit::MonthDayNano)));
     assert!(types.contains(&DataType::Timestamp(TimeUnit::Nanosecond, None)));
+}
+
+/// What Arrow says, but for views: it counts the buffers of all values, whether a slice has them or not.
+fn value_bytes(array: &ArrayRef) -> usize {
+    let long = |len: usize| if len > 12 { len } else { 0 };
+    let bytes: usize = match array.data_type() {
+        DataType::Utf8View => array.as_string_view().iter().flatten().map(|text| long(text.len())).sum(),
+        DataType::BinaryView => array.as_binary_view().iter().flatten().map(|bytes| long(bytes.len())).sum(),
+        _ => return array.to_data().get_slice_memory_size().expect("a size"),
+    };
+    let bits = if array.nulls().is_some() { array.len().div_ceil(8) } else { 0 };
+    16 * array.len() + bytes + bits
+}
+
+#[test]
+fn values_have_the_bytes_that_arrow_rs_counts() {
+    for kind in 0..KINDS {
+        let mut random = Random(kind as u64);
+        let column = array(&mut random, kind, 131).slice(17, 100);
+        let without_nulls = {
+            let places: Vec<u64> = (0..100).filter(|row| column.is_valid(*row as usize)).collect();
+            arrow_select::take::take(&column, &UInt64Array::from(places), None).expect("values")
+        };
+        let (indices, decoded) = dictionary(&mut random, kind.min(KINDS - 2), 100);
+        for (given, expected) in [(&column, &column), (&without_nulls, &without_nulls), (&indices, &decoded)] {
+            let bytes = import(&batch_of(&[Arc::clone(given)])).value_bytes();
+            assert_eq!(bytes, value_bytes(expected) as u64, "{:?}", given.data_type());
+        }
+    }
 }
 
 #[test]

@@ -50,6 +50,12 @@ impl Batch {
         &self.schema
     }
 
+    /// Bytes of its values as Arrow has them in their type: the values, offsets or views, and bits where values are
+    /// null; values of a dictionary count in each row.
+    pub fn value_bytes(&self) -> u64 {
+        self.columns.iter().map(Column::value_bytes).sum()
+    }
+
     pub(crate) fn columns(&self) -> &[Column] {
         &self.columns
     }

@@ -4,7 +4,8 @@ use sluice_codec::Slots;
 
 use crate::bits::Bits;
 use crate::buffer::Buffer;
-use crate::format::Type;
+use crate::format::{Layout, Type};
+use crate::import::width;
 use crate::rows::RowId;
 
 /// A column whose every value can be read: row `i` of the batch is value `i`.
@@ -256,6 +257,29 @@ impl Column {
             Values::Spans { spans, data } => &data[spans[row].0..][..spans[row].1],
             _ => &[],
         }
+    }
+
+    /// See `Batch::value_bytes`.
+    pub(crate) fn value_bytes(&self) -> u64 {
+        let bits = self.rows.div_ceil(8);
+        let values = match self.ty {
+            Type::Null => 0,
+            Type::Boolean => bits,
+            Type::FixedBinary(width) => self.rows * width as usize,
+            Type::Utf8(Layout::Offsets32) | Type::Binary(Layout::Offsets32) => 4 * (self.rows + 1) + self.lens(0),
+            Type::Utf8(Layout::Offsets64) | Type::Binary(Layout::Offsets64) => 8 * (self.rows + 1) + self.lens(0),
+            Type::Utf8(Layout::Views) | Type::Binary(Layout::Views) => 16 * self.rows + self.lens(INLINE_BYTES),
+            ty => self.rows * width(ty),
+        };
+        let valid = if self.valid.is_some() { bits } else { 0 };
+        values as u64 + valid as u64
+    }
+
+    /// The bytes of all values of variable length that are longer than `above`.
+    fn lens(&self, above: usize) -> usize {
+        let mut sum = 0;
+        self.each_len(Picks::Range(0, self.rows), |_, len| sum += len.filter(|len| *len > above).unwrap_or(0));
+        sum
     }
 
     /// Position and length of a value that lies in one buffer with the others.

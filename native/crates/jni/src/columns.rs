@@ -45,6 +45,7 @@ native_methods! {
             batch: jlong, first: jint, page: jlong, capacity: jlong, filled: JLongArray<'_>,
         ) -> jint;
         batchRowBytes = batch_row_bytes(batch: jlong, row: jint) -> jlong;
+        batchValueBytes = batch_value_bytes(batch: jlong) -> jlong;
         batchPartition = batch_partition(batch: jlong, row: jint) -> jint;
         batchClose = batch_close(batch: jlong) -> jint;
         rangesOpen = ranges_open(
@@ -278,6 +279,10 @@ fn batch_to_page(
 fn batch_row_bytes(_: &mut Call<'_>, batch: i64, row: i32) -> Result<i64, CallError> {
     let batch = BATCHES.get(batch)?;
     Ok(with_filler(|filler| Ok(filler.row_bytes(&batch.batch, number(row, "row")?)?))? as i64)
+}
+
+fn batch_value_bytes(_: &mut Call<'_>, batch: i64) -> Result<i64, CallError> {
+    Ok(BATCHES.get(batch)?.batch.value_bytes() as i64)
 }
 
 fn batch_partition(_: &mut Call<'_>, batch: i64, row: i32) -> Result<i32, CallError> {

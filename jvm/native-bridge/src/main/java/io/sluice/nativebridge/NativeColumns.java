@@ -78,6 +78,12 @@ public final class NativeColumns {
   /** Bytes of a row. */
   public static native long batchRowBytes(long batch, int row);
 
+  /**
+   * Bytes of the batch's values as Arrow has them in the types that they came in: values, offsets or views, and a bit a
+   * row where a column has nulls. Values of a dictionary count in each row.
+   */
+  public static native long batchValueBytes(long batch);
+
   /** The partition of a row. */
   public static native int batchPartition(long batch, int row);
 

@@ -29,6 +29,8 @@ final class NativeColumnsTest {
   private static final String TYPES = "l\ni\nu";
   private static final int COLUMNS = 3;
   private static final int ROWS = 1000;
+  /** Longs; ints and their nulls; offsets, "row ", and 10 numbers of one digit, 90 of two, 900 of three. */
+  private static final long VALUE_BYTES = 8 * ROWS + 4 * ROWS + ROWS / 8 + 4 * (ROWS + 1) + 4 * ROWS + 2890;
   /** Of the callback in an {@code ArrowArray} and in an {@code ArrowSchema}. */
   private static final int ARRAY_RELEASE = 64;
   private static final int SCHEMA_RELEASE = 56;
@@ -75,8 +77,10 @@ final class NativeColumnsTest {
     }
     assertEquals(rows.get(7).length, NativeColumns.batchRowBytes(batch, 7));
     assertEquals(NativeCore.INVALID, NativeColumns.batchRowBytes(batch, ROWS));
+    assertEquals(VALUE_BYTES, NativeColumns.batchValueBytes(batch));
     assertEquals(0, NativeColumns.batchClose(batch));
     assertEquals(NativeCore.STALE_HANDLE, NativeColumns.batchClose(batch));
+    assertEquals(NativeCore.STALE_HANDLE, NativeColumns.batchValueBytes(batch));
   }
 
   @Test

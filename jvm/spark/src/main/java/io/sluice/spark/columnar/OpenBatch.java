@@ -43,6 +43,11 @@ public final class OpenBatch implements AutoCloseable {
     return (int) NativeException.check(NativeColumns.batchRowBytes(handle, row));
   }
 
+  /** Bytes of the values as Arrow has them. */
+  public long valueBytes() {
+    return NativeException.check(NativeColumns.batchValueBytes(handle));
+  }
+
   /** The partition of a row as the native core has found it. */
   public int foundPartition(int row) {
     return (int) NativeException.check(NativeColumns.batchPartition(handle, row));

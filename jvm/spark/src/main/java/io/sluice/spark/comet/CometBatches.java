@@ -2,21 +2,30 @@ package io.sluice.spark.comet;
 
 import io.sluice.spark.columnar.BatchToRows;
 import io.sluice.spark.columnar.BatchTypes;
+import io.sluice.spark.columnar.OpenBatch;
+import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.decode.ReadMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.IOException;
 import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** The rows of a map task of Comet's native exchange, and its metrics. One task's thread. */
+/**
+ * The rows of a map task of Comet's native exchange, and its metrics. One task's thread.
+ *
+ * <p>The metric <i>data size</i>, by which adaptive execution chooses broadcast joins, counts bytes of columns, as with
+ * Comet's own shuffle.
+ */
 public final class CometBatches implements AutoCloseable {
   private final BatchPartitioning partitions;
   private final BatchToRows rows;
   private final Optional<SQLMetric> batches;
   private final Optional<SQLMetric> nanos;
+  private final SQLMetric dataSize;
   private long taken;
 
   /**
@@ -26,6 +35,7 @@ public final class CometBatches implements AutoCloseable {
   public CometBatches(CometDependency exchange, boolean nativeCore, ReadMemory memory) {
     this.batches = exchange.writeMetric("input_batches");
     this.nanos = exchange.writeMetric("repart_time");
+    this.dataSize = RowSerializer.dataSize(exchange.dependency().serializer());
     StructType schema = exchange.schema();
     Optional<String> types = nativeCore ? BatchTypes.of(schema) : Optional.empty();
     this.partitions = new BatchPartitioning(exchange.partitioning(), exchange.attributes(), schema,
@@ -45,7 +55,7 @@ public final class CometBatches implements AutoCloseable {
   public void write(ColumnarBatch batch, BatchToRows.Sink sink) throws IOException {
     batches.ifPresent(metric -> metric.add(1));
     long start = System.nanoTime();
-    rows.write(batch, sink);
+    rows.write(batch, new Counted(sink));
     taken += batch.numRows();
     nanos.ifPresent(metric -> metric.add(System.nanoTime() - start));
   }
@@ -57,6 +67,27 @@ public final class CometBatches implements AutoCloseable {
     counters.add(Counter.WRITE_PARTITIONS_FOUND, taken - asked);
     counters.add(Counter.WRITE_PARTITIONS_ASKED, asked);
     counters.add(Counter.WRITE_PARTITIONS_REFUTED, partitions.refuted() ? 1 : 0);
+  }
+
+  /** Adds what is appended to the data size: a batch's values, or the bytes of rows that go one by one. */
+  private final class Counted implements BatchToRows.Sink {
+    private final BatchToRows.Sink sink;
+
+    private Counted(BatchToRows.Sink sink) {
+      this.sink = sink;
+    }
+
+    @Override
+    public void append(int partition, UnsafeRow row) throws IOException {
+      dataSize.add(row.getSizeInBytes());
+      sink.append(partition, row);
+    }
+
+    @Override
+    public void append(OpenBatch batch) throws IOException {
+      dataSize.add(batch.valueBytes());
+      sink.append(batch);
+    }
   }
 
   @Override

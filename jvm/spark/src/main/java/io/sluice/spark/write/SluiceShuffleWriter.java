@@ -66,6 +66,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
   private final ShuffleDependency<?, ?, ?> dependency;
   private final RecordFormat format;
+  /** Null unless the exchange is Comet's. */
+  private final CometDependency comets;
   private final Partitioner partitioner;
   private final int partitions;
   private final TaskContext context;
@@ -75,6 +77,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final BatchSize batchSize;
   private final Counters counters;
   private final TaskMemory memory;
+  /** Bytes of Spark's rows; null where the exchange has no such metric, or {@link CometBatches} adds to it. */
   private final SQLMetric dataSize;
   /** Null for none. */
   private final ExchangeMetrics exchange;
@@ -125,7 +128,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.nativeCore = executor.nativeCore();
     this.counters = handle.counters(executor.counters(), context);
     this.memory = executor.memory().of(context);
-    this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
+    this.comets = CometDependency.of(dependency);
+    this.dataSize = format == RecordFormat.SQL_ROWS && !takesBatches()
+        ? RowSerializer.dataSize(dependency.serializer()) : null;
     this.exchange = handle.exchange();
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
@@ -156,9 +161,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
   @Override
   public void write(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
-    CometDependency comets = CometDependency.of(dependency);
-    if (comets != null && comets.writesBatches()) {
-      writeBatches(comets, records);
+    if (takesBatches()) {
+      writeBatches(records);
     } else if (format == RecordFormat.SQL_ROWS) {
       writeRows(records);
     } else {
@@ -169,6 +173,10 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (comets != null) {
       comets.wrote(output.encodeNanos(), spills, spilledBytes);
     }
+  }
+
+  private boolean takesBatches() {
+    return comets != null && comets.writesBatches();
   }
 
   private void writeRows(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
@@ -200,8 +208,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     rows.count(counters, exchange);
   }
 
-  private void writeBatches(CometDependency comets, scala.collection.Iterator<Product2<K, V>> records)
-      throws IOException {
+  private void writeBatches(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
     try (CometBatches batches = new CometBatches(comets, nativeCore, ReadMemory.of(memory))) {
       BatchToRows.Sink sink = new BatchSink();
       while (records.hasNext()) {
