@@ -76,7 +76,7 @@ pub use bounce::{BounceCounters, BounceWire, CopyEnd, DeviceCopy, GpuCopies, Slo
 pub use cma::CmaWire;
 pub use completions::{Completion, Failure};
 pub use message::Block;
-pub use options::TransportOptions;
+pub use options::{TransportOptions, pinnable_bytes};
 pub use statistics::Statistic;
 pub use transport::{Ended, FetchError, Transport, longest_step};
 pub use wire::{DeviceRegion, Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};

@@ -119,9 +119,14 @@ impl Machine {
     pub(crate) fn of_this_process(pins: bool) -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let max_map_count = read("/proc/sys/vm/max_map_count").trim().parse().unwrap_or(USUAL_MAX_MAP_COUNT);
-        let limited = pins && !may_lock(&read("/proc/self/status"));
-        Self { max_map_count, pinnable_bytes: if limited { memlock_limit() } else { None } }
+        Self { max_map_count, pinnable_bytes: if pins { pinnable_bytes() } else { None } }
     }
+}
+
+/// Bytes that the system lets this process pin (`ulimit -l`); `None`: any number.
+pub fn pinnable_bytes() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if may_lock(&status) { None } else { memlock_limit() }
 }
 
 /// Whether a process with this `/proc/self/status` may lock as much memory as it likes.

@@ -122,6 +122,7 @@ impl Ucx {
             match Self::open_at(&place) {
                 Ok(ucx) => {
                     ucx.warn_of_missing_module();
+                    ucx.check_pinnable()?;
                     return Ok(Arc::clone(opened.insert(Arc::new(ucx))));
                 }
                 Err(Refusal::Loaded(file, why)) => {
@@ -183,9 +184,24 @@ impl Ucx {
 
     fn warn_of_missing_module(&self) {
         let transports = std::env::var("UCX_TLS").unwrap_or_default();
-        let file = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let warning = file.parent().and_then(|folder| rdma_devices::warning_of_missing_module(&transports, folder));
+        let warning = self.folder().and_then(|folder| rdma_devices::warning_of_missing_module(&transports, &folder));
         warning.into_iter().for_each(|warning| eprintln!("{warning}"));
+    }
+
+    /// Where UCX may use RDMA devices and may not pin what it needs for them, it would try to without end.
+    fn check_pinnable(&self) -> Result<(), WireError> {
+        let transports = std::env::var("UCX_TLS").ok();
+        let refusal = rdma_devices::too_little_to_pin(transports.as_deref(), sluice_transport::pinnable_bytes());
+        match refusal.filter(|_| self.folder().is_some_and(|folder| rdma_devices::are_usable(&folder))) {
+            Some(why) => Err(WireError(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Where its file is, without links.
+    fn folder(&self) -> Option<PathBuf> {
+        let file = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        file.parent().map(Path::to_path_buf)
     }
 
     /// Major, minor, release.

@@ -16,30 +16,75 @@ const IB_MODULE: &str = "libuct_ib.so";
 /// Whether UCX may use an RDMA device that has another driver than mlx5, as far as `UCX_TLS` and `UCX_NET_DEVICES`
 /// tell.
 pub(crate) fn may_use_other_than_mlx5() -> bool {
-    let set = |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let (transports, devices) = (set("UCX_TLS"), set("UCX_NET_DEVICES"));
-    transports.as_deref().is_none_or(may_use_devices)
-        && has_other_than_mlx5(Path::new("/sys/class/infiniband"), devices.as_deref())
+    are_permitted() && has_other_than_mlx5(Path::new("/sys/class/infiniband"), set("UCX_NET_DEVICES").as_deref())
+}
+
+/// Whether `UCX_TLS` lets UCX use RDMA devices.
+pub(crate) fn are_permitted() -> bool {
+    set("UCX_TLS").as_deref().is_none_or(may_use_devices)
+}
+
+fn set(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// What is wrong when `UCX_TLS` names transports of RDMA devices and the UCX in this folder has no module for them. UCX
 /// itself goes on with the others that are named, if any.
 pub(crate) fn warning_of_missing_module(transports: &str, folder: &Path) -> Option<String> {
-    let names = transports.split(',').map(|name| name.trim().trim_start_matches('\\'));
-    let is_of_devices = |name: &str| OF_DEVICES.iter().any(|known| name.split([':', '_']).next() == Some(known));
-    if transports.trim().starts_with('^') || !names.into_iter().any(is_of_devices) {
+    if !names_devices(transports) || has_module(folder) {
         return None;
     }
-    let modules = std::env::var_os("UCX_MODULE_DIR").map_or_else(|| folder.join("ucx"), PathBuf::from);
-    let files = std::fs::read_dir(&modules).into_iter().flatten().flatten();
-    let has_module = files.into_iter().any(|file| file.file_name().to_string_lossy().starts_with(IB_MODULE));
-    (!has_module).then(|| {
-        format!(
-            "sluice-ucx: UCX_TLS={transports} names transports of RDMA devices, and this UCX has no module for them \
-             ({IB_MODULE} in {}): install a UCX with one, or name it by spark.sluice.ucx.library",
-            modules.display()
-        )
-    })
+    Some(format!(
+        "sluice-ucx: UCX_TLS={transports} names transports of RDMA devices, and this UCX has no module for them \
+         ({IB_MODULE} in {}): install a UCX with one, or name it by spark.sluice.ucx.library",
+        modules(folder).display()
+    ))
+}
+
+/// What UCX pins by itself for RDMA devices, before anything is read: 20 MiB of buffers for messages, for each kind of
+/// connection. Where it may not, it tries again without end, with a line on standard output each time.
+const PINNED_BY_UCX: usize = 64 << 20;
+
+/// Why UCX cannot be used with this value of `UCX_TLS` where so many bytes may be pinned; none if it can. Where
+/// `UCX_TLS` excludes transports, even `^ib`, UCX 1.18 uses `ud` of the devices all the same, to connect.
+pub(crate) fn too_little_to_pin(transports: Option<&str>, pinnable: Option<usize>) -> Option<String> {
+    let pinnable = pinnable.filter(|bytes| *bytes < PINNED_BY_UCX)?;
+    if !transports.is_none_or(may_use_devices) {
+        return None;
+    }
+    Some(format!(
+        "UCX may use RDMA devices here, for which it pins up to {} MiB itself, and this process may pin {} KiB \
+         (`ulimit -l`): set memlock to unlimited for the executors' user, or UCX_TLS=tcp,sm,self to use none of the devices",
+        PINNED_BY_UCX >> 20,
+        pinnable >> 10
+    ))
+}
+
+/// Whether a UCX in this folder finds RDMA devices that this process may open.
+pub(crate) fn are_usable(folder: &Path) -> bool {
+    let files = std::fs::read_dir("/dev/infiniband").into_iter().flatten().flatten();
+    let is_usable = |file: std::fs::DirEntry| {
+        file.file_name().to_string_lossy().starts_with("uverbs")
+            && std::fs::File::options().read(true).write(true).open(file.path()).is_ok()
+    };
+    has_module(folder) && files.into_iter().any(is_usable)
+}
+
+/// Whether this value of `UCX_TLS` lists a transport of RDMA devices.
+fn names_devices(transports: &str) -> bool {
+    let mut names = transports.split(',').map(|name| name.trim().trim_start_matches('\\'));
+    let is_of_devices = |name: &str| OF_DEVICES.iter().any(|known| name.split([':', '_']).next() == Some(known));
+    !transports.trim().starts_with('^') && names.any(is_of_devices)
+}
+
+/// Where the UCX in this folder has its modules.
+fn modules(folder: &Path) -> PathBuf {
+    std::env::var_os("UCX_MODULE_DIR").map_or_else(|| folder.join("ucx"), PathBuf::from)
+}
+
+fn has_module(folder: &Path) -> bool {
+    let files = std::fs::read_dir(modules(folder)).into_iter().flatten().flatten();
+    files.into_iter().any(|file| file.file_name().to_string_lossy().starts_with(IB_MODULE))
 }
 
 /// Whether this value of `UCX_TLS` names a transport that may use an RDMA device, or says only what is excluded.
@@ -137,5 +182,19 @@ mod tests {
         std::fs::write(folder.join("ucx/libuct_ib.so.0"), "").expect("written");
         assert_eq!(warning_of_missing_module("rc,tcp,self", &folder), None);
         std::fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn rdma_devices_need_memory_that_may_be_pinned() {
+        for enough in [None, Some(64 << 20), Some(usize::MAX)] {
+            assert_eq!(too_little_to_pin(Some("rc"), enough), None, "{enough:?}");
+        }
+        for transports in [None, Some("rc"), Some("tcp,ud_verbs,self"), Some("ib"), Some("all"), Some("^ib")] {
+            let why = too_little_to_pin(transports, Some(65_536)).expect("too little");
+            assert!(why.contains("may pin 64 KiB (`ulimit -l`)"), "{why}");
+        }
+        for without in ["tcp,sm,self", "sm", ""] {
+            assert_eq!(too_little_to_pin(Some(without), Some(0)), None, "{without}");
+        }
     }
 }

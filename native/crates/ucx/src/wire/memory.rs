@@ -9,6 +9,7 @@ use sluice_transport::{Region, WireError};
 
 use super::status::{check, error};
 use super::worker::Worker;
+use crate::rdma_devices;
 use crate::sys;
 
 /// Registered memory by region.
@@ -129,8 +130,9 @@ pub(super) fn unmap(worker: &Worker, mem: sys::Mem) {
     unsafe { (worker.calls().mem_unmap)(worker.context(), mem) };
 }
 
-/// Whether this machine has RDMA devices: their drivers register all memory for writing by the device, and the kernel
+/// Whether this machine has RDMA devices and UCX may use them: their drivers register all memory for writing by the device, and the kernel
 /// refuses that for read-only mappings.
 pub(super) fn has_rdma_device() -> bool {
-    std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
+    rdma_devices::are_permitted()
+        && std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
 }
