@@ -54,7 +54,8 @@ pub(crate) fn too_little_to_pin(transports: Option<&str>, pinnable: Option<usize
     }
     Some(format!(
         "UCX may use RDMA devices here, for which it pins up to {} MiB itself, and this process may pin {} KiB \
-         (`ulimit -l`): set memlock to unlimited for the executors' user, or UCX_TLS=tcp,sm,self to use none of the devices",
+         (`ulimit -l`): set memlock to unlimited for the executors' user, or UCX_TLS=tcp,sm,self to use none of the \
+         devices",
         PINNED_BY_UCX >> 20,
         pinnable >> 10
     ))

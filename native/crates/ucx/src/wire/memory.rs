@@ -130,8 +130,8 @@ pub(super) fn unmap(worker: &Worker, mem: sys::Mem) {
     unsafe { (worker.calls().mem_unmap)(worker.context(), mem) };
 }
 
-/// Whether this machine has RDMA devices and UCX may use them: their drivers register all memory for writing by the device, and the kernel
-/// refuses that for read-only mappings.
+/// Whether this machine has RDMA devices and UCX may use them: their drivers register all memory for writing by the
+/// device, and the kernel refuses that for read-only mappings.
 pub(super) fn has_rdma_device() -> bool {
     rdma_devices::are_permitted()
         && std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
