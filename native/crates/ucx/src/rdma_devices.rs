@@ -41,8 +41,9 @@ pub(crate) fn warning_of_missing_module(transports: &str, folder: &Path) -> Opti
     ))
 }
 
-/// What UCX pins by itself for RDMA devices, before anything is read: 20 MiB of buffers for messages, for each kind of
-/// connection. Where it may not, it tries again without end, with a line on standard output each time.
+/// What UCX pins by itself for RDMA devices, before anything is read. An estimate: UCX 1.18 asked for buffers of 20 MiB
+/// in one piece with one port of soft-RoCE, and a machine may have several. Where it may not, it tries again without
+/// end, with a line on standard output each time.
 const PINNED_BY_UCX: usize = 64 << 20;
 
 /// Why UCX cannot be used with this value of `UCX_TLS` where so many bytes may be pinned; none if it can. Where
