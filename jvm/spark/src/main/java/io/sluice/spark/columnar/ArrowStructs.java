@@ -117,6 +117,20 @@ public final class ArrowStructs implements AutoCloseable {
     static final long SCHEMA = NativeColumns.callersSchemaRelease();
   }
 
+  /** How many values of a column's array are null; -1 if its producer did not count them. */
+  long nulls(int column) {
+    return Platform.getLong(null, arrays[column] + ARRAY_NULLS);
+  }
+
+  int bufferCount(int column) {
+    return (int) Platform.getLong(null, arrays[column] + ARRAY_BUFFER_COUNT);
+  }
+
+  /** The address of a buffer of a column's array; 0 for a mask of nulls that is not there. */
+  long buffer(int column, int buffer) {
+    return Platform.getLong(null, Platform.getLong(null, arrays[column] + ARRAY_BUFFERS) + (long) Long.BYTES * buffer);
+  }
+
   /** Releases what nobody has taken over. */
   public void release() {
     NativeException.check(NativeColumns.releaseStructs(arraysAddress(), schemasAddress(), columns));

@@ -49,7 +49,9 @@ public final class SluiceSettings {
       "Whether the rows of an exchange that lie in batches of columns are written from them, without being made "
           + "rows before: where a vectorised scan, a cached table or another columnar operator is directly below an "
           + "exchange that hashes columns, divides by ranges of columns or has one partition, and all columns have "
-          + "atomic types. With false, Spark makes rows of them first. The written bytes are the same. A session can "
+          + "atomic types. And whether a columnar operator directly above an exchange of such columns, which another "
+          + "extension has put there, is given batches that are decoded from frames, without rows in between. With "
+          + "false, Spark makes rows of batches, and batches of rows. The written bytes are the same. A session can "
           + "change it at run time for the plans that it makes from then on. It needs spark.plugins, and has no effect "
           + "with spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
 

@@ -12,6 +12,7 @@ import io.sluice.spark.seal.OutputKeys;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
  * Reads several frames that follow each other to where they lie behind each other, so that they are decoded to one
@@ -38,6 +39,7 @@ public final class FrameGroup implements AutoCloseable {
   private final ReadCounts counts;
   private final boolean singleRowsAlone;
   private final ReusedMemory encoded = new ReusedMemory();
+  private final DecodedBatch longRow = new DecodedBatch();
   private final List<Part> parts = new ArrayList<>();
   private long bytes;
   private long decodedBytes;
@@ -53,6 +55,29 @@ public final class FrameGroup implements AutoCloseable {
     this.singleRowsAlone = singleRowsAlone;
   }
 
+  /** Whether there is another frame, which is not read yet; the frames that were read stay as they are. */
+  public boolean hasNext() throws IOException {
+    frameWaits = frameWaits || frames.next();
+    return frameWaits;
+  }
+
+  /**
+   * The next frame's row, on the heap, if the frame is one row as it is that is too long to ask for memory outside the
+   * heap; else null, and nothing is read. Valid until the next call.
+   */
+  public UnsafeRow nextLongRow() throws IOException {
+    if (!hasNext() || !DecodedBatch.goesToHeap(frames)) {
+      return null;
+    }
+    frameWaits = false;
+    encoded.freeIfLarge();
+    longRow.readToHeap(frames);
+    counts.decoded(frames.header(), 0, false);
+    UnsafeRow row = new UnsafeRow(longRow.fields());
+    row.pointTo(longRow.base(), longRow.offset(), (int) longRow.rowBytes());
+    return row;
+  }
+
   /**
    * Reads the next frames; false at the end.
    *
@@ -64,7 +89,7 @@ public final class FrameGroup implements AutoCloseable {
     decodedBytes = 0;
     rows = 0;
     encoded.freeIfLarge();
-    if (!frameWaits && !frames.next()) {
+    if (!hasNext()) {
       return false;
     }
     encoded.ensure(Math.max(USUAL_BYTES, frames.frameBytes()), memory, "frames of shuffle blocks");
@@ -157,7 +182,7 @@ public final class FrameGroup implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    try (encoded; frames) {
+    try (encoded; longRow; frames) {
       counts.flush();
     }
   }

@@ -8,10 +8,10 @@ import java.nio.channels.ClosedByInterruptException;
 import org.apache.spark.TaskContext;
 
 /** Maps an error of a reader to the exception that the task, and so the scheduler, gets. */
-record ReadErrors(TaskContext context, FetchFailures failures) {
+public record ReadErrors(TaskContext context, FetchFailures failures) {
 
   /** Rows are asked for after the task has ended, was killed, or after an error; never returns. */
-  RuntimeException ended(Throwable suppressed) {
+  public RuntimeException ended(Throwable suppressed) {
     context.killTaskIfInterrupted();
     SluiceException ended = new SluiceException("shuffle rows were asked for after their task had ended or failed");
     if (suppressed != null) {
@@ -21,7 +21,7 @@ record ReadErrors(TaskContext context, FetchFailures failures) {
   }
 
   /** Throws the exception that {@code thrown} is mapped to; never returns. */
-  RuntimeException translate(Throwable thrown) {
+  public RuntimeException translate(Throwable thrown) {
     context.killTaskIfInterrupted();
     if (thrown instanceof BlockReadException unreadable && !interrupted(unreadable)) {
       throw failures.raise(unreadable);

@@ -63,7 +63,7 @@ public final class ReaderMemory implements ReadMemory {
    * Takes all pieces out of the task's account, without freeing them: from now on the consumer alone owns them. It gets
    * no new ones.
    */
-  synchronized void leaveToConsumer() {
+  public synchronized void leaveToConsumer() {
     counters.increment(Counter.READ_LEFT_TO_CONSUMER);
     left = true;
     held.forEach(Piece::detach);

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
  *
  * Any thread; one consumer.
  */
-final class ReaderState {
+public final class ReaderState {
   /** How long {@link #close} waits for the consumer: enough for a decode or a read, not for the network. */
   private static final long CLOSE_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -25,14 +25,14 @@ final class ReaderState {
   private State state = State.IDLE;
 
   /** The consumer is about to use the batches; false if they have been freed. */
-  synchronized boolean begin() {
+  public synchronized boolean begin() {
     boolean usable = state == State.IDLE;
     state = usable ? State.BUSY : state;
     return usable;
   }
 
   /** Ends {@link #begin}; false when the task has ended meanwhile: then the consumer frees the batches. */
-  synchronized boolean end() {
+  public synchronized boolean end() {
     boolean owned = state == State.BUSY;
     state = owned ? State.IDLE : State.CLOSED;
     notifyAll();
@@ -40,22 +40,22 @@ final class ReaderState {
   }
 
   /** The consumer has freed the batches, {@code atEnd} of the rows or because of an error. */
-  synchronized void finish(boolean atEnd) {
+  public synchronized void finish(boolean atEnd) {
     state = atEnd && state == State.BUSY ? State.EXHAUSTED : State.CLOSED;
     notifyAll();
   }
 
-  synchronized boolean isExhausted() {
+  public synchronized boolean isExhausted() {
     return state == State.EXHAUSTED;
   }
 
   /** Whether the task has ended while the consumer was busy, and it has not freed the batches yet. */
-  synchronized boolean isClosedWhileBusy() {
+  public synchronized boolean isClosedWhileBusy() {
     return state == State.CLOSED_WHILE_BUSY;
   }
 
   /** What the thread that ends the task does with the batches. */
-  enum Close {
+  public enum Close {
     FREE_BATCHES, CONSUMER_FREES_BATCHES, NOTHING
   }
 
@@ -64,7 +64,7 @@ final class ReaderState {
    *
    * @param beforeHandover run before the consumer can see that it must free the batches
    */
-  synchronized Close close(Runnable beforeHandover) {
+  public synchronized Close close(Runnable beforeHandover) {
     awaitIdle();
     if (state == State.BUSY) {
       beforeHandover.run();

@@ -8,8 +8,12 @@ import java.util.function.BooleanSupplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import scala.Function1;
 import scala.Product2;
 import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
 
 /**
  * The rows of a reduce task, as Spark's own reader gives them: one pair and one row, reused for every record.
@@ -31,6 +35,21 @@ import scala.collection.AbstractIterator;
  * memory later ({@link ReaderState}).
  */
 public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
+  /** What gives the rows as batches of columns instead. */
+  public interface Batches {
+    /**
+     * Called at most once, before a row was asked for; from then on the result reads the task's blocks. Null when this
+     * process cannot decode such columns, and the rows stay to be read.
+     *
+     * @param schema the rows' columns
+     * @param mostRows of a batch
+     */
+    Iterator<ColumnarBatch> open(StructType schema, int mostRows);
+
+    /** Rows only. */
+    Batches NONE = (schema, mostRows) -> null;
+  }
+
   /** Rows between two checks for a killed task. */
   static final int SEGMENT_ROWS = 256;
 
@@ -40,25 +59,30 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
   private final ShuffleReadMetricsReporter metrics;
   private final ReadErrors errors;
   private final BooleanSupplier insideTask;
+  private final Batches columns;
   private final ReaderState state = new ReaderState();
   private final RowCursor cursor = new RowCursor();
   private int segmentRows;
   private int segmentLeft;
   private int batchLeft;
   private int batchRows;
+  /** Whether a row was asked for. */
+  private boolean asked;
 
   /**
    * @param memory all that {@code batches} hold
    * @param insideTask whether the calling thread is one that ends its work before the task's listeners run
+   * @param columns what gives the rows as batches of columns to a consumer that asks for them
    */
   public RowIterator(BatchSource batches, ReaderMemory memory, TaskContext context, ShuffleReadMetricsReporter metrics,
-      FetchFailures failures, BooleanSupplier insideTask) {
+      FetchFailures failures, BooleanSupplier insideTask, Batches columns) {
     this.batches = batches;
     this.memory = memory;
     this.context = context;
     this.metrics = metrics;
     this.errors = new ReadErrors(context, failures);
     this.insideTask = insideTask;
+    this.columns = columns;
   }
 
   @Override
@@ -75,6 +99,31 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
     return cursor.advance();
   }
 
+  /** The result's elements are those of any iterator's {@code map}: the function's results. */
+  @Override
+  public <T> Iterator<T> map(Function1<Product2<Object, UnsafeRow>, T> function) {
+    return new MappedRows<>(this, function);
+  }
+
+  /** As {@link Batches#open}; when batches are given, no rows are any more. */
+  Iterator<ColumnarBatch> takeBatches(StructType schema, int mostRows) {
+    if (asked || !state.begin()) {
+      return null;
+    }
+    try {
+      Iterator<ColumnarBatch> taken = columns.open(schema, mostRows);
+      if (taken != null) {
+        // The batches free what they read at the task's end; nothing is held here yet.
+        state.finish(false);
+        return taken;
+      }
+    } catch (Throwable thrown) {
+      throw failed(thrown);
+    }
+    end();
+    return null;
+  }
+
   /** Whether the row that {@link #next} gave last is the only one of its batch. */
   public boolean isAlone() {
     return batchRows == 1;
@@ -82,6 +131,7 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
 
   /** Between two segments: whether there is another row; starts the next segment of the current batch. */
   private boolean more() {
+    asked = true;
     countHandedOut();
     if (!state.begin()) {
       return endedBefore();

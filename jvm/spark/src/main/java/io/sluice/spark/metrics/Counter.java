@@ -112,6 +112,9 @@ public enum Counter {
   READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),
   READ_RECORDS("read.records", Unit.COUNT,
       "rows decoded, and records of Spark's format that were read where executors read it one-sidedly"),
+  READ_ROWS_OF_BATCHES("read.rowsOfBatches", Unit.COUNT,
+      "rows of SQL exchanges that a columnar operator was given as batches of columns, decoded without rows in between "
+          + "(spark.sluice.columnar), Comet's exchanges not counted"),
   READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),
   READ_DECODED_BYTES("read.decodedBytes", Unit.BYTES, "bytes of the decoded rows"),
   READ_PARTITIONS_SORTED_AS_ROWS("read.partitionsSortedAsRows", Unit.COUNT,

@@ -1,6 +1,8 @@
 package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.columnar.BatchTypes;
+import io.sluice.spark.columnar.FrameBatches;
 import io.sluice.spark.comet.CometDependency;
 import io.sluice.spark.comet.CometReaders;
 import io.sluice.spark.conf.GpuSettings;
@@ -43,6 +45,8 @@ import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.storage.BlockManager;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.Product2;
@@ -98,8 +102,8 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   public Iterator<Product2<K, C>> read() {
     Opened opened = open();
     InsideTask insideTask = new InsideTask(context);
-    RowIterator rows =
-        rows(opened, batches(opened.frames(), opened.memory(), opened.counts()), insideTask);
+    RowIterator rows = rows(opened, batches(opened.frames(), opened.memory(), opened.counts()), insideTask,
+        (schema, mostRows) -> columns(opened, schema, mostRows, insideTask));
     if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
@@ -108,11 +112,22 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
         .records();
   }
 
-  private RowIterator rows(Opened opened, BatchSource batches, InsideTask insideTask) {
+  private RowIterator rows(
+      Opened opened, BatchSource batches, InsideTask insideTask, RowIterator.Batches columns) {
     RowIterator rows =
-        new RowIterator(batches, opened.memory(), context, metrics, opened.failures(), insideTask);
+        new RowIterator(batches, opened.memory(), context, metrics, opened.failures(), insideTask, columns);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
     return rows;
+  }
+
+  /** The rows as batches of columns; null where they are not decoded to columns here. */
+  private Iterator<ColumnarBatch> columns(Opened opened, StructType schema, int mostRows, InsideTask insideTask) {
+    if (!executor.nativeCore() || BatchTypes.of(schema).isEmpty()) {
+      return null;
+    }
+    FrameGroup frames = new FrameGroup(opened.frames(), opened.memory(), opened.counts(), false);
+    return new FrameBatches(frames, schema, mostRows, opened.memory(), context, metrics, opened.failures(),
+        insideTask, handle.counters(executor.counters(), context));
   }
 
   /** The records of one of Comet's exchanges: pairs of 0 and batch. */
@@ -129,7 +144,8 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     Opened opened = open();
     // Decodes frame by frame; reading ahead joins small ones.
     RowIterator rows = rows(opened,
-        new InlineDecoder(opened.frames(), decoder(), opened.memory(), opened.counts()), new InsideTask(context));
+        new InlineDecoder(opened.frames(), decoder(), opened.memory(), opened.counts()), new InsideTask(context),
+        RowIterator.Batches.NONE);
     return CometReaders.ofRows(comets, rows, rows::isAlone, context);
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -32,6 +33,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -117,6 +119,35 @@ class FrameGroupTest {
     assertEquals(PlainFrames.range(0, 10), values);
     values.clear();
     assertEquals(List.of(10L), batches(TestBlocks.of(blocks)));
+  }
+
+  /** Looking whether there is another frame changes nothing of those that were read. */
+  @Test
+  void longRowsCanBeTakenAlone() throws Exception {
+    int bytes = 33 << 20;
+    TestBlocks blocks = TestBlocks.of(PlainFrames.frame(0, 2), PlainFrames.frameOfOneRow(2, bytes),
+        PlainFrames.frame(3, 2));
+    Counters counters = new Counters();
+    try (TestMemory memory = new TestMemory(); FrameGroup group = group(blocks, memory, counters)) {
+      assertTrue(group.hasNext());
+      assertNull(group.nextLongRow());
+      assertTrue(group.next());
+      assertTrue(group.hasNext());
+      assertEquals(2, group.decode(this::decode));
+      UnsafeRow row = group.nextLongRow();
+      assertEquals(bytes, row.getSizeInBytes());
+      assertEquals(2, row.getLong(0));
+      assertTrue(group.hasNext());
+      assertEquals(2, row.getLong(0));
+      assertNull(group.nextLongRow());
+      assertTrue(group.next());
+      assertEquals(2, group.decode(this::decode));
+      assertFalse(group.hasNext());
+      assertNull(group.nextLongRow());
+    }
+    assertEquals(List.of(0L, 1L, 3L, 4L), values);
+    assertEquals(5, counters.get(Counter.READ_RECORDS));
+    assertEquals(0, blocks.open(), "blocks left open");
   }
 
   @Test

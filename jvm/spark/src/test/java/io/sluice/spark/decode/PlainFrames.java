@@ -35,6 +35,15 @@ public final class PlainFrames {
         payload.array());
   }
 
+  /** A frame of any rows of {@code fields} fields. */
+  public static byte[] frame(int fields, List<UnsafeRow> rows) {
+    int rowBytes = rows.stream().mapToInt(UnsafeRow::getSizeInBytes).sum();
+    ByteBuffer payload = littleEndian(Integer.BYTES * rows.size() + rowBytes);
+    rows.forEach(row -> payload.putInt(row.getSizeInBytes()));
+    rows.forEach(row -> payload.put(row.getBytes()));
+    return frame(header(FrameHeader.PATH_ROWS, rows.size(), fields, rowBytes, payload.array()), payload.array());
+  }
+
   /** A frame of one row of {@code rowBytes}, a multiple of 8; its field is {@code value}. */
   public static byte[] frameOfOneRow(long value, int rowBytes) {
     ByteBuffer payload = littleEndian(Integer.BYTES + rowBytes);

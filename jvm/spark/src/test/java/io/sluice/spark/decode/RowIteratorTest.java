@@ -25,13 +25,17 @@ import org.apache.spark.TaskKilledException;
 import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import scala.Product2;
+import scala.collection.Iterator;
 
 import org.apache.spark.TaskContext$;
+import scala.collection.Iterator$;
 
 class RowIteratorTest {
   private final TestMemory memory = new TestMemory();
@@ -46,13 +50,22 @@ class RowIteratorTest {
     memory.close();
   }
 
+  private RowIterator iterator(BatchSource batches, RowIterator.Batches columns) {
+    return new RowIterator(
+        batches, reader, context, metrics, new FetchFailures(counters), () -> insideTask, columns);
+  }
+
   private RowIterator iterator(BatchSource batches) {
-    return new RowIterator(batches, reader, context, metrics, new FetchFailures(counters), () -> insideTask);
+    return iterator(batches, RowIterator.Batches.NONE);
   }
 
   private RowIterator iterator(byte[]... blocks) {
-    return iterator(new InlineDecoder(new FrameReader(TestBlocks.of(blocks), reader), PlainFrames.DECODER, reader,
-        new ReadCounts(counters)));
+    return iterator(source(blocks));
+  }
+
+  private BatchSource source(byte[]... blocks) {
+    return new InlineDecoder(new FrameReader(TestBlocks.of(blocks), reader), PlainFrames.DECODER, reader,
+        new ReadCounts(counters));
   }
 
   private static List<Long> take(RowIterator rows, int count) {
@@ -119,6 +132,46 @@ class RowIteratorTest {
     if (inside) {
       assertEquals(2, metrics.recordsRead());
     }
+  }
+
+  /** Who takes the batches reads the blocks; the rows are gone, and nothing of them was held. */
+  @Test
+  void batchesAreTakenInThePlaceOfRows() {
+    StructType schema = new StructType().add("a", "long");
+    Iterator<ColumnarBatch> batches = Iterator$.MODULE$.empty();
+    RowIterator rows = iterator(source(PlainFrames.block(0, 1, 10)), (asked, mostRows) -> {
+      assertSame(schema, asked);
+      assertEquals(42, mostRows);
+      return batches;
+    });
+    MappedRows<Long> mapped = assertInstanceOf(MappedRows.class, rows.map(RowIteratorTest::value));
+    assertSame(batches, mapped.takeBatches(schema, 42));
+    assertNull(mapped.takeBatches(schema, 42));
+    assertThrows(SluiceException.class, mapped::hasNext);
+    assertEquals(0, memory.taken());
+  }
+
+  @Test
+  void rowsStayWhereThereAreNoBatches() {
+    RowIterator rows = iterator(PlainFrames.block(0, 1, 2));
+    MappedRows<Long> mapped = assertInstanceOf(MappedRows.class, rows.map(RowIteratorTest::value));
+    assertNull(mapped.takeBatches(new StructType(), 42));
+    assertEquals(0L, mapped.next());
+    assertEquals(1L, mapped.next());
+    assertFalse(mapped.hasNext());
+  }
+
+  @Test
+  void whoAskedForARowGetsNoBatches() {
+    RowIterator rows = iterator(source(PlainFrames.block(0, 1, 2)), (schema, mostRows) -> Iterator$.MODULE$.empty());
+    assertTrue(rows.hasNext());
+    assertNull(rows.takeBatches(new StructType(), 42));
+    assertEquals(List.of(0L, 1L), take(rows, 2));
+    rows.close();
+  }
+
+  private static Long value(Product2<Object, UnsafeRow> row) {
+    return row._2().getLong(0);
   }
 
   @Test

@@ -30,7 +30,7 @@ public final class TestBlocks implements BlockInputs {
     this.sizeKnown = sizeKnown;
   }
 
-  static TestBlocks of(byte[]... blocks) {
+  public static TestBlocks of(byte[]... blocks) {
     TestBlocks all = new TestBlocks(Integer.MAX_VALUE, true);
     for (byte[] block : blocks) {
       all.add(block);
@@ -54,7 +54,7 @@ public final class TestBlocks implements BlockInputs {
   }
 
   /** Blocks opened and not closed. */
-  int open() {
+  public int open() {
     return open;
   }
 

@@ -151,7 +151,8 @@ class HangingFetchTest {
 
   private RowIterator rows(BatchSource batches, boolean insideTask) {
     RowIterator rows = new RowIterator(
-        batches, reader, context, metrics, new FetchFailures(counters), () -> insideTask);
+        batches, reader, context, metrics, new FetchFailures(counters), () -> insideTask,
+        RowIterator.Batches.NONE);
     context.addTaskCompletionListener((TaskCompletionListener) done -> {
       rows.close();
       assertEquals(0, memory.inAccount(), "the task's account frees what is left in it, whoever reads it");

@@ -129,7 +129,8 @@ class RemoteReadTest {
     ReaderMemory reader = new ReaderMemory(memory, counters);
     return new RowIterator(
         new InlineDecoder(new FrameReader(blocks, reader), FrameDecoder.NATIVE, reader, counts),
-        reader, context, metrics, new FetchFailures(counters), () -> true);
+        reader, context, metrics, new FetchFailures(counters), () -> true,
+        RowIterator.Batches.NONE);
   }
 
   private static List<Long> ids(RowIterator rows) {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
  */
 final class SluiceColumnarRule extends ColumnarRule {
   override def postColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
-    private val rules = Seq(new ReplaceSorts, new FindPartitions)
+    private val rules = Seq(new ReplaceSorts, new FindPartitions, new ReadBatches)
 
     override def apply(plan: SparkPlan): SparkPlan = rules.foldLeft(plan)((changed, rule) => rule(changed))
   }
