@@ -53,7 +53,7 @@ class ColumnarReadTest {
           .repartition(3, col("id"))),
       // 8 bytes for each of its characters, so a frame of its own; the others are small.
       shuffled("a row of 40 MiB", data -> data.where("id < 20")
-          .selectExpr("id", "IF(id = 7, repeat('longrows', 5 << 20), word) AS text").repartition(2, col("id"))));
+          .selectExpr("id", "IF(id = 7, repeat('longrows', 5242880), word) AS text").repartition(2, col("id"))));
 
   private Map<String, Fingerprint> expected;
   private SparkApplication application;
