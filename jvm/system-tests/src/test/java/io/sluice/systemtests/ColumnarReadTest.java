@@ -182,7 +182,8 @@ class ColumnarReadTest {
   @Test
   void plansShowWhoMadeTheBatches() {
     Dataset<Row> ours = run("spark.sluice.columnar", "true");
-    assertTrue(Plans.shape(ours).stream().anyMatch(line -> line.contains("SluiceBatches")), Plans.shape(ours)::toString);
+    assertTrue(Plans.shape(ours).stream().anyMatch(line -> line.contains("SluiceBatches")),
+        Plans.shape(ours)::toString);
     Dataset<Row> sparks = run("spark.sluice.columnar", "false");
     assertEquals(Plans.shape(sparks).stream().map(line -> line.replace("RowToColumnar", "SluiceBatches")).toList(),
         Plans.shape(ours));

@@ -23,7 +23,9 @@ public final class HeapBatches {
     this.mostRows = mostRows;
   }
 
-  /** A batch of the next rows, which {@code rows} may reuse: as many as there are, and no more than a batch may have. */
+  /**
+   * A batch of the next rows, which {@code rows} may reuse: as many as there are, and no more than a batch may have.
+   */
   public ColumnarBatch next(Iterator<? extends InternalRow> rows) {
     if (vectors == null) {
       converter = new RowToColumnConverter(schema);

@@ -17,8 +17,8 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /**
- * The rows of an exchange as batches of columns: those of frames where Sluice's reader gives them, else batches that are
- * made of the rows, as where the shuffle is Spark's. A batch is valid until the next one is asked for.
+ * The rows of an exchange as batches of columns: those of frames where Sluice's reader gives them, else batches that
+ * are made of the rows, as where the shuffle is Spark's. A batch is valid until the next one is asked for.
  */
 public final class ExchangeBatches extends RDD<ColumnarBatch> {
   private static final long serialVersionUID = 1;
