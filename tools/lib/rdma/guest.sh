@@ -9,6 +9,9 @@ ip link set eth0 mtu 9000
 ip addr add "10.9.0.$number/24" dev eth0
 ip link set eth0 up
 echo "vm$number" >/proc/sys/kernel/hostname
+# Spark asks for the user's name and the machine's address.
+echo "root:x:0:0:root:/root:/bin/bash" >/etc/passwd
+echo "127.0.0.1 localhost vm$number" >/etc/hosts
 rdma link add rxe0 type rxe netdev eth0
 
 # file_system TYPE OPTIONS…: a file system in memory at /data/TYPE.

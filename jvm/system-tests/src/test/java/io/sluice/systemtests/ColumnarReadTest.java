@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.exchange.ExchangeBatches;
 import io.sluice.spark.metrics.Counter;
 import java.io.Serializable;
 import java.util.ArrayList;
@@ -21,8 +22,11 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.junit.jupiter.api.AfterAll;
@@ -191,7 +195,36 @@ class ColumnarReadTest {
     assertEquals(List.of(ROWS), Plans.metric(ours, "numInputRows"));
   }
 
-  /** Rows of Spark's readers, and of types without columns, come as Spark's batches. */
+  /** As of an exchange whose shuffle is Spark's, or on an executor without the native library. */
+  @Test
+  void rowsOfOtherReadersBecomeSparksBatches() {
+    Dataset<Row> data = data(session()).repartition(3, col("word"));
+    SQLMetric rows = SQLMetrics.createMetric(session().sparkContext(), "rows");
+    SQLMetric batchCount = SQLMetrics.createMetric(session().sparkContext(), "batches");
+    // To Spark a function of its own is between, so what comes is no reader's iterator.
+    RDD<InternalRow> others = Plans.rows(data).map(row -> row).rdd();
+    ExchangeBatches batches = new ExchangeBatches(others, data.schema(), 100, rows, batchCount);
+    StructType schema = data.schema();
+    long before = rowsOfBatches();
+    List<Integer> ours = batches.toJavaRDD().mapPartitions(taken -> hashes(taken, schema)).collect();
+    assertEquals(before, rowsOfBatches());
+    List<Integer> sparks = Plans.rows(data).map(row -> ((UnsafeRow) row).hashCode()).collect();
+    assertEquals(sparks.stream().sorted().toList(), ours.stream().sorted().toList());
+    assertEquals(ROWS, rows.value());
+    assertTrue(batchCount.value() >= ROWS / 100, batchCount::toString);
+  }
+
+  /** The setting of exchanges is one of reading, too; and Spark's off-heap vectors are Spark's. */
+  @Test
+  void settingsLeaveSparksNode() {
+    for (Map.Entry<String, String> setting : Map.of("spark.sluice.sql.exchange", "false",
+        "spark.sql.columnVector.offheap.enabled", "true").entrySet()) {
+      Dataset<Row> data = run(setting.getKey(), setting.getValue());
+      assertFalse(Plans.shape(data).stream().anyMatch(line -> line.contains("SluiceBatches")), setting.getKey());
+    }
+  }
+
+  /** Rows of types without columns come as Spark's batches. */
   @Test
   @Tag("once")
   void otherExchangesAreReadAsRows() {

@@ -64,6 +64,11 @@ public final class DecodedColumns implements AutoCloseable {
   /** Releases the arrays, if nobody has taken them over, and gives their memory back. */
   public void release() {
     structs.release();
+    uncount();
+  }
+
+  /** Gives back what the task's account has for the arrays, which stay. */
+  void uncount() {
     if (counted != null) {
       ReadMemory.Piece done = counted;
       counted = null;

@@ -95,6 +95,8 @@ public final class FrameBatches extends AbstractIterator<ColumnarBatch> {
       if (!found) {
         exhausted = true;
         frames.close();
+        // The last arrays stay until the task's end, which may be long after this.
+        columns.uncount();
         context.taskMetrics().mergeShuffleReadMetrics();
       }
     } catch (Throwable thrown) {

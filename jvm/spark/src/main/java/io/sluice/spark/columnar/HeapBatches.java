@@ -8,14 +8,16 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * Batches of Spark's vectors on the heap, made of rows by Spark's own code. Each is filled anew for the next one, as
- * Spark's {@code RowToColumnarExec} does. One thread at a time.
+ * Batches of Spark's vectors on the heap, made of rows by Spark's own code. Each has vectors of its own, so that a
+ * consumer may close it, and a long row's memory is not kept. One thread at a time.
  */
 public final class HeapBatches {
+  /** Vectors grow where they must; the first row may be the only one. */
+  private static final int FIRST_ROWS = 1024;
+
   private final StructType schema;
   private final int mostRows;
   private RowToColumnConverter converter;
-  private OnHeapColumnVector[] vectors;
 
   /** @param mostRows of a batch */
   public HeapBatches(StructType schema, int mostRows) {
@@ -27,14 +29,10 @@ public final class HeapBatches {
    * A batch of the next rows, which {@code rows} may reuse: as many as there are, and no more than a batch may have.
    */
   public ColumnarBatch next(Iterator<? extends InternalRow> rows) {
-    if (vectors == null) {
+    if (converter == null) {
       converter = new RowToColumnConverter(schema);
-      // They grow where they must; the first row may be the only one.
-      vectors = OnHeapColumnVector.allocateColumns(Math.min(mostRows, 1024), schema);
     }
-    for (OnHeapColumnVector vector : vectors) {
-      vector.reset();
-    }
+    OnHeapColumnVector[] vectors = OnHeapColumnVector.allocateColumns(Math.min(mostRows, FIRST_ROWS), schema);
     int count = 0;
     while (count < mostRows && rows.hasNext()) {
       converter.convert(rows.next(), vectors);

@@ -63,10 +63,11 @@ public final class FrameGroup implements AutoCloseable {
 
   /**
    * The next frame's row, on the heap, if the frame is one row as it is that is too long to ask for memory outside the
-   * heap; else null, and nothing is read. Valid until the next call.
+   * heap, or for which there is none at once; else null, and nothing is read. Valid until the next call. The frames
+   * that were read before are not decoded any more.
    */
   public UnsafeRow nextLongRow() throws IOException {
-    if (!hasNext() || !DecodedBatch.goesToHeap(frames)) {
+    if (!hasNext() || !DecodedBatch.goesToHeap(frames) && !(frames.isPlainRow() && !hasMemory())) {
       return null;
     }
     frameWaits = false;
@@ -76,6 +77,10 @@ public final class FrameGroup implements AutoCloseable {
     UnsafeRow row = new UnsafeRow(longRow.fields());
     row.pointTo(longRow.base(), longRow.offset(), (int) longRow.rowBytes());
     return row;
+  }
+
+  private boolean hasMemory() {
+    return encoded.tryEnsure(Math.max(USUAL_BYTES, frames.frameBytes()), memory);
   }
 
   /**
@@ -89,6 +94,7 @@ public final class FrameGroup implements AutoCloseable {
     decodedBytes = 0;
     rows = 0;
     encoded.freeIfLarge();
+    longRow.close();
     if (!hasNext()) {
       return false;
     }

@@ -115,13 +115,16 @@ public final class TaskMemory {
         : waitForLease(bytes, encodeBytes, new MemoryWait(context, "a long row", waitNanos), 0);
   }
 
-  /** Takes quota only, for memory that native code leases itself; spills the task's own runs if it must. */
+  /**
+   * Takes quota only, for memory that native code leases itself; spills the task's own runs if it must. It leaves alone
+   * what this and other tasks are entitled to, because what is counted so is made in any case.
+   */
   public boolean tryReserve(long bytes) {
-    if (reserve(bytes, Claim.READER)) {
+    if (reserve(bytes, Claim.RESIDENT)) {
       return true;
     }
     counters.increment(Counter.MEMORY_REFUSALS);
-    return spiller.makeRoom(bytes) && reserve(bytes, Claim.READER);
+    return spiller.makeRoom(bytes) && reserve(bytes, Claim.RESIDENT);
   }
 
   /** Takes more quota for rows of the writer that are about to be encoded, if there is some at once. */

@@ -113,7 +113,7 @@ public enum Counter {
   READ_RECORDS("read.records", Unit.COUNT,
       "rows decoded, and records of Spark's format that were read where executors read it one-sidedly"),
   READ_ROWS_OF_BATCHES("read.rowsOfBatches", Unit.COUNT,
-      "rows of SQL exchanges that a columnar operator was given as batches of columns, decoded without rows in between "
+      "rows of SQL exchanges that a columnar operator was given as batches of columns, decoded from frames "
           + "(spark.sluice.columnar), Comet's exchanges not counted"),
   READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),
   READ_DECODED_BYTES("read.decodedBytes", Unit.BYTES, "bytes of the decoded rows"),

@@ -175,6 +175,58 @@ class FrameBatchesTest {
     assertEquals(7, counters.get(Counter.READ_RECORDS));
   }
 
+  /** A row that may be short enough for memory outside the heap, of which there is none. */
+  @Test
+  void aRowIsOnTheHeapWhereTheTaskHasNoMoreMemory() {
+    memory.refuse(true);
+    FrameBatches batches = open(LONGS, 100, PlainFrames.frameOfOneRow(3, 20 << 20), PlainFrames.frame(4, 3));
+    ColumnarBatch alone = batches.next();
+    assertInstanceOf(OnHeapColumnVector.class, alone.column(0));
+    assertEquals(List.of(3L), longs(alone));
+    assertEquals(PlainFrames.range(4, 3), longs(batches.next()));
+    assertFalse(batches.hasNext());
+  }
+
+  /** Batches on the heap may be closed, as those of frames. */
+  @Test
+  void consumersMayCloseEveryBatch() {
+    insideTask = false;
+    FrameBatches batches = open(LONGS, 10, PlainFrames.frame(0, 30));
+    List<Long> values = new ArrayList<>();
+    while (batches.hasNext()) {
+      ColumnarBatch batch = batches.next();
+      values.addAll(longs(batch));
+      batch.close();
+    }
+    assertEquals(PlainFrames.range(0, 30), values);
+  }
+
+  /** Then the consumer frees everything, as soon as it has what it waits for. */
+  @Test
+  void theTaskEndsWhileTheConsumerWaitsForABlock() {
+    insideTask = false;
+    FrameBatches batches = open(LONGS, 100, PlainFrames.frame(0, 3), PlainFrames.frame(3, 3));
+    blocks.arrived(1, () -> {
+      context.markTaskCompleted(Option.empty());
+      assertTrue(memory.live() > 0, "the consumer still uses it");
+      assertEquals(0, memory.inAccount());
+    });
+    assertThrows(SluiceException.class, batches::next);
+    assertEquals(0, memory.live());
+    assertThrows(SluiceException.class, batches::hasNext);
+  }
+
+  /** The last batch stays as it is, and other tasks get what it was counted with. */
+  @Test
+  void theLastBatchIsNotCountedAnyMore() {
+    FrameBatches batches = open(LONGS, 100, PlainFrames.frame(0, 3));
+    ColumnarBatch last = batches.next();
+    long before = memory.live();
+    assertFalse(batches.hasNext());
+    assertTrue(memory.live() < before - 1, "the frames and the count of the arrays");
+    assertEquals(PlainFrames.range(0, 3), longs(last));
+  }
+
   @Test
   void framesAreDecodedWhereTheTaskHasNoMoreMemory() {
     memory.refuse(true);

@@ -47,7 +47,7 @@ public final class TestBlocks implements BlockInputs {
    * Only the first {@code count} have arrived. Who asks for the one behind them waits: {@code onWait} is run, and all
    * have arrived.
    */
-  TestBlocks arrived(int count, Runnable waited) {
+  public TestBlocks arrived(int count, Runnable waited) {
     arrived = count;
     onWait = waited;
     return this;

@@ -5,13 +5,16 @@ import io.sluice.spark.policy.SessionSettings
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.{RowToColumnarExec, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Puts [[SluiceBatchesExec]] in the place of the node by which Spark makes batches of columns of an exchange's rows for
  * a columnar node above, where all columns have types that Sluice decodes to columns.
  */
 final class ReadBatches extends PlanRule {
-  override protected def isWanted: Boolean = SessionSettings.takesBatches()
+  // Off-heap vectors, which the user asks for, are Spark's.
+  override protected def isWanted: Boolean =
+    SessionSettings.findsPartitions() && SessionSettings.takesBatches() && !SQLConf.get.offHeapColumnVectorEnabled
 
   override protected def change(plan: SparkPlan): SparkPlan = plan.transformUp {
     case transition: RowToColumnarExec
