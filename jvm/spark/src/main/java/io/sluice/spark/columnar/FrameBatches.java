@@ -178,13 +178,7 @@ public final class FrameBatches extends AbstractIterator<ColumnarBatch> {
 
   /** Frees everything, then throws {@code thrown} as the exception that the scheduler must see. */
   private RuntimeException failed(Throwable thrown) {
-    Throwable whileFreeing = free();
-    if (whileFreeing != null) {
-      thrown.addSuppressed(whileFreeing);
-    }
-    boolean taskHasEnded = state.isClosedWhileBusy();
-    state.finish(false);
-    throw taskHasEnded ? errors.ended(thrown) : errors.translate(thrown);
+    throw errors.failed(state, thrown, free());
   }
 
   /** The error; null if there was none. */

@@ -20,8 +20,22 @@ public record ReadErrors(TaskContext context, FetchFailures failures) {
     throw ended;
   }
 
+  /**
+   * A consumer has met {@code thrown} and has freed the batches; never returns.
+   *
+   * @param whileFreeing null if nothing was thrown then
+   */
+  public RuntimeException failed(ReaderState state, Throwable thrown, Throwable whileFreeing) {
+    if (whileFreeing != null) {
+      thrown.addSuppressed(whileFreeing);
+    }
+    boolean taskHasEnded = state.isClosedWhileBusy();
+    state.finish(false);
+    throw taskHasEnded ? ended(thrown) : translate(thrown);
+  }
+
   /** Throws the exception that {@code thrown} is mapped to; never returns. */
-  public RuntimeException translate(Throwable thrown) {
+  RuntimeException translate(Throwable thrown) {
     context.killTaskIfInterrupted();
     if (thrown instanceof BlockReadException unreadable && !interrupted(unreadable)) {
       throw failures.raise(unreadable);

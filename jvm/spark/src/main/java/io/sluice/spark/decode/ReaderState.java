@@ -45,12 +45,12 @@ public final class ReaderState {
     notifyAll();
   }
 
-  public synchronized boolean isExhausted() {
+  synchronized boolean isExhausted() {
     return state == State.EXHAUSTED;
   }
 
   /** Whether the task has ended while the consumer was busy, and it has not freed the batches yet. */
-  public synchronized boolean isClosedWhileBusy() {
+  synchronized boolean isClosedWhileBusy() {
     return state == State.CLOSED_WHILE_BUSY;
   }
 
