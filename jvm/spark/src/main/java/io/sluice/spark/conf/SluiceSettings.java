@@ -51,9 +51,10 @@ public final class SluiceSettings {
           + "exchange that hashes columns, divides by ranges of columns or has one partition, and all columns have "
           + "atomic types. And whether a columnar operator directly above an exchange of such columns, which another "
           + "extension has put there, is given batches that are decoded from frames, without rows in between (not with "
-          + "spark.sql.columnVector.offheap.enabled). With false, Spark makes rows of batches, and batches of rows. The written bytes are the same. A session can "
-          + "change it at run time for the plans that it makes from then on. It needs spark.plugins, and has no effect "
-          + "with spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
+          + "spark.sql.columnVector.offheap.enabled). "
+          + "With false, Spark makes rows of batches, and batches of rows. The written bytes are the same. A session "
+          + "can change it at run time for the plans that it makes from then on. It needs spark.plugins, and has no "
+          + "effect with spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
 
   public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
       "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.UNREFERENCED, Locale.ROOT, true,
