@@ -13,8 +13,8 @@ PACKAGES = [
     "linux-image-amd64", "qemu-system-x86", "bash", "coreutils", "iproute2", "rdma-core", "ibverbs-utils",
     "ibverbs-providers", "libucx0", "ucx-utils", "e2fsprogs", "xfsprogs", "mount", "util-linux", "busybox-static",
     "procps", "sed", "grep", "gawk", "findutils", "zlib1g"]
-# Debian's releases by the versions of Linux that they have.
-LINUX = {"6.12": BRANCH, "6.1": "bookworm"}
+# Debian's releases by the versions of Linux that they have. The next release's changes: 7.2 in November 2026.
+LINUX = {"6.12": BRANCH, "6.1": "bookworm", "next": "forky"}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -38,7 +38,7 @@ def prepare_linux(folder: pathlib.Path, version: str) -> pathlib.Path:
         return folder / "root"
     other = folder / f"linux-{version}"
     if not (other / "complete").exists():
-        unpack(other, LINUX[version], ["linux-image-amd64"], wanted="linux-image-[0-9]*")
+        unpack(other, LINUX[version], ["linux-image-amd64"], wanted="linux-*")
         (other / "complete").touch()
     return other / "root"
 

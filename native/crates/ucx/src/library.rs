@@ -247,10 +247,11 @@ impl Ucx {
         let all = all.chain(others.then_some(DEFAULT_WITH_OTHER_RDMA));
         let all = all.chain((!device_memory).then_some(DEFAULT_WITHOUT_DEVICE_MEMORY));
         let known = all.filter(move |(since, _, _)| *since <= (major, minor));
+        let transports = std::env::var("UCX_TLS").unwrap_or_default();
         known
             .map(|(_, name, value)| (name, value))
             .filter(|(name, _)| !is_in_environment(name))
-            .filter(|(name, _)| *name != TCP_SENDS || !is_in_environment(TCP_TAKES))
+            .filter(move |(name, _)| *name != TCP_SENDS || !is_in_environment(TCP_TAKES) && may_use_tcp(&transports))
     }
 
     /// One line: version and file.
@@ -262,6 +263,13 @@ impl Ucx {
 
 fn is_in_environment(name: &str) -> bool {
     std::env::var_os(format!("UCX_{name}")).is_some()
+}
+
+/// Whether this value of `UCX_TLS` lets UCX use TCP. Where it does not, UCX warns of each setting of TCP's.
+fn may_use_tcp(transports: &str) -> bool {
+    let (listed, excluded) = transports.trim().strip_prefix('^').map_or((transports, false), |rest| (rest, true));
+    let mut names = listed.split(',').map(|name| name.trim().trim_start_matches('\\'));
+    transports.trim().is_empty() || names.any(|name| name == "tcp" || name == "all" && !excluded) != excluded
 }
 
 /// What is wrong with the environment's number of lanes for messages.
@@ -309,6 +317,23 @@ pub(crate) fn path_of(function: *const ()) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tcp_is_set_up_only_where_it_may_be_used() {
+        for (transports, expected) in [
+            ("", true),
+            ("tcp,self", true),
+            ("sm, tcp", true),
+            ("\\tcp", true),
+            ("all", true),
+            ("^ib", true),
+            ("rc,self", false),
+            ("^tcp", false),
+            ("^ib,tcp", false),
+        ] {
+            assert_eq!(may_use_tcp(transports), expected, "{transports}");
+        }
+    }
 
     #[test]
     fn more_lanes_than_one_are_warned_of() {

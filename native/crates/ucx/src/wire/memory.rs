@@ -34,7 +34,7 @@ impl Memory {
     ) -> Result<Vec<u8>, WireError> {
         worker.check_kind(kind)?;
         // Little of what is registered may ever be read: a device that pages on demand brings only that into memory.
-        let flags = sys::MEM_MAP_NONBLOCK;
+        let flags = if worker.pages_on_demand() { sys::MEM_MAP_NONBLOCK } else { 0 };
         let prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
         // SAFETY: the memory is mapped and stays so until it is unregistered (contract).
         let mem = unsafe { map(worker, address, bytes, kind, flags, prot) }?;

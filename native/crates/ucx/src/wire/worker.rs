@@ -13,6 +13,7 @@ use super::inbox::{Inbox, callback_arg, on_message};
 use super::status::check;
 use crate::environment::selection;
 use crate::library::{Machine, OLDEST_FOR_DEVICE_MEMORY, Ucx};
+use crate::rdma_devices;
 use crate::sys::{self, Functions};
 
 /// The one kind of active message; what it is stands in it.
@@ -30,6 +31,7 @@ pub(super) struct Worker {
     event_fd: RawFd,
     /// Bits of the memory types that UCX can copy.
     memory_types: u64,
+    pages_on_demand: bool,
 }
 
 impl Worker {
@@ -38,7 +40,10 @@ impl Worker {
     pub(super) fn new(ucx: Arc<Ucx>, inbox: Rc<Inbox>, machine: Machine) -> Result<Self, WireError> {
         let context = new_context(&ucx, machine)?;
         let (worker, address) = (null_mut(), Vec::new());
-        let mut made = Self { ucx, context, worker, inbox, address, event_fd: -1, memory_types: 0 };
+        // Soft-RoCE can since Linux 6.15, and on 7.2 readers got other bytes than the memory had. Of the drivers of
+        // RDMA cards that UCX has, mlx5 alone can.
+        let pages_on_demand = !(machine.has_rdma_device && rdma_devices::may_use_other_than_mlx5());
+        let mut made = Self { ucx, context, worker, inbox, address, event_fd: -1, memory_types: 0, pages_on_demand };
         if machine.device_memory {
             made.look_at_memory_types()?;
         }
@@ -129,6 +134,11 @@ impl Worker {
     }
 
     /// Live as long as `self`.
+    /// Whether registered memory may be brought in page by page when it is read, by devices that can.
+    pub(super) fn pages_on_demand(&self) -> bool {
+        self.pages_on_demand
+    }
+
     pub(super) fn worker(&self) -> sys::Worker {
         self.worker
     }
