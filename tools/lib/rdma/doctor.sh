@@ -26,13 +26,14 @@ says "as it is" "RDMA ready" "ok RDMA port rxe0:1 ACTIVE, Ethernet (RoCE)" "acti
   "ok RDMA device files /dev/infiniband has" "ok verbs library" "UCX 1.18" "ok UCX transports" \
   "ok locked memory unlimited"
 
-ip link set eth0 down
-says "port down" "warning RDMA port rxe0:1 DOWN" "ip link set eth0 up; then look at cable and switch port"
-ip link set eth0 up
-
 ip addr flush dev eth0
 says "no address, so no GID that works" "warning RDMA port" "ip addr add ADDRESS/PREFIX dev eth0"
 ip addr add "10.9.0.$(</share/number)/24" dev eth0
+
+# Last of what is done to the interface: when it comes up, it is given its link-local address again.
+ip link set eth0 down
+says "port down" "warning RDMA port rxe0:1 DOWN" "ip link set eth0 up; then look at cable and switch port"
+ip link set eth0 up
 
 chmod 666 /dev/infiniband/uverbs*
 as=(chroot --userspec=1000:1000 /)
