@@ -66,7 +66,7 @@ final class TaskTotals extends SparkListener {
   public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
     tasksKnown += event.stageInfo().numTasks();
     stages.computeIfAbsent(event.stageInfo().stageId(), id -> new StageTotals(event.stageInfo().name()));
-    report();
+    reportNow();
   }
 
   @Override
@@ -95,10 +95,13 @@ final class TaskTotals extends SparkListener {
   }
 
   private void report() {
-    long now = System.nanoTime();
-    if (now - reportedNanos >= PROGRESS_NANOS) {
-      reportedNanos = now;
-      progress.accept(Reply.progress(tasksDone, tasksKnown));
+    if (System.nanoTime() - reportedNanos >= PROGRESS_NANOS) {
+      reportNow();
     }
+  }
+
+  private void reportNow() {
+    reportedNanos = System.nanoTime();
+    progress.accept(Reply.progress(tasksDone, tasksKnown));
   }
 }

@@ -95,7 +95,7 @@ public enum FigurePart {
   NETWORKS_SLOW_HOST("transport/networks/slow-host.json", 9, "of 1 Gbit/s, but 100 Mbit/s to one host",
       FigurePart.TRANSFERS + FigurePart.HOSTS + " --rate 1gbit --slow-host w3=100mbit"),
   NETWORKS_AWAY("transport/networks/away.json", 30, "of 1 Gbit/s, one host away for 30 s in every run",
-      FigurePart.TRANSFERS + " --rows 40000000" + FigurePart.HOSTS + " --rate 1gbit --away w3=30s"),
+      FigurePart.TRANSFERS + " --rows 20000000" + FigurePart.HOSTS + " --rate 1gbit --away w3=30s"),
   DENSER_100MBIT("transport/networks/denser-100mbit.json", 25, "Zstandard beside LZ4, links of 100 Mbit/s",
       FigurePart.DENSER + FigurePart.HOSTS + " --rate 100mbit"),
   DENSER_1GBIT("transport/networks/denser-1gbit.json", 20, "the same, of 1 Gbit/s",

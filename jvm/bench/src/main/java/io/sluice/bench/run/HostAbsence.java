@@ -11,8 +11,9 @@ import java.util.function.Function;
 /**
  * Cuts one host of a {@link Cluster} off in the middle of a run and connects it again some seconds later.
  *
- * <p>The same run without that goes before: it teaches how many tasks there are. The host goes when a tenth of the last
- * stage's tasks have ended, so while blocks are read, whatever the engine. Used by one thread.
+ * <p>The same run without that goes before: it teaches how many tasks there are. The host goes when a tenth of the tasks
+ * have ended from the last stage of several tasks on, so while blocks are read, whatever the engine; a stage of one
+ * task may only add up. Used by one thread.
  */
 public final class HostAbsence {
 
@@ -74,7 +75,8 @@ public final class HostAbsence {
       cut.runEnded();
     }
     if (!cut.tookPart) {
-      throw new EngineFailure(what + " ended before " + away.host() + " was cut off; it needs more --rows");
+      throw new EngineFailure(what + " ended before " + away.host() + " was cut off, after "
+          + begins.get(what) + " tasks; it needs more --rows");
     }
     return result;
   }
@@ -85,16 +87,16 @@ public final class HostAbsence {
     return cut != null && cut.wasAway;
   }
 
-  /** Where the last stage of a run begins, by what is heard of its tasks. */
+  /** Where the last stage of several tasks begins, by what is heard of a run's tasks. */
   private static final class LastStage {
     private long first;
     private long known;
 
     void hear(Reply reply) {
-      if (reply.tasksKnown() > known) {
+      if (reply.tasksKnown() > known + 1) {
         first = known;
-        known = reply.tasksKnown();
       }
+      known = Math.max(known, reply.tasksKnown());
     }
 
     long tenth() {

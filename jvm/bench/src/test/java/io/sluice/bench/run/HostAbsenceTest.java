@@ -60,6 +60,22 @@ class HostAbsenceTest {
   }
 
   @Test
+  void aLastStageOfOneTaskThatOnlyAddsUpIsNotWaitedFor() {
+    absence.before("run", reply -> {}, heard -> {
+      twoStages(heard, 208);
+      heard.accept(Reply.progress(208, 209));
+      heard.accept(Reply.progress(209, 209));
+      return 1;
+    });
+    absence.during("run", reply -> {}, heard -> {
+      twoStages(heard, 28);
+      awaitAbsence();
+      return 1;
+    });
+    assertEquals(List.of("down", "up"), changes());
+  }
+
+  @Test
   void aRunThatEndsOneTaskBeforeThatKeepsItsHost() {
     learn();
     assertThrows(EngineFailure.class, () -> absence.during("run", reply -> {}, heard -> {
@@ -101,7 +117,7 @@ class HostAbsenceTest {
     learn();
     String message = assertThrows(EngineFailure.class, () -> absence.during("run", reply -> {}, heard -> 1))
         .getMessage();
-    assertTrue(message.contains("run ended before w2 was cut off; it needs more --rows"), message);
+    assertTrue(message.contains("run ended before w2 was cut off, after 28 tasks; it needs more --rows"), message);
   }
 
   @Test
