@@ -11,9 +11,9 @@ import java.util.function.Function;
 /**
  * Cuts one host of a {@link Cluster} off in the middle of a run and connects it again some seconds later.
  *
- * <p>The same run without that goes before: it teaches how many tasks there are. The host goes when a tenth of the tasks
- * have ended from the last stage of several tasks on, so while blocks are read, whatever the engine; a stage of one
- * task may only add up. Used by one thread.
+ * <p>The same run without that goes before: it teaches how many tasks there are. The host goes when a tenth of the
+ * tasks have ended from the last stage of several tasks on, so while blocks are read, whatever the engine; a stage of
+ * one task may only add up. Used by one thread.
  */
 public final class HostAbsence {
 
