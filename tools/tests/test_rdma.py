@@ -87,6 +87,16 @@ class PackagesTest(unittest.TestCase):
             (other / "complete").touch()
             self.assertEqual(packages.prepare_linux(pathlib.Path(folder), "6.1"), other / "root")
 
+    def test_the_kernel_is_found_where_each_release_has_it(self):
+        for place in ("boot/vmlinuz-6.12", "usr/lib/modules/7.2/vmlinuz"):
+            with tempfile.TemporaryDirectory() as folder:
+                root = pathlib.Path(folder)
+                with self.assertRaisesRegex(packages.Unavailable, "^no kernel below .*$"):
+                    packages.kernel(root)
+                (root / place).parent.mkdir(parents=True)
+                (root / place).touch()
+                self.assertEqual(packages.kernel(root), root / place)
+
     def test_what_was_unpacked_completely_is_used_again(self):
         with tempfile.TemporaryDirectory() as folder, mock.patch("shutil.which", return_value=None):
             complete = " ".join([packages.BRANCH, *packages.PACKAGES])

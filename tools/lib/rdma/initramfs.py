@@ -31,11 +31,6 @@ def write(root: pathlib.Path, linux: pathlib.Path, init: pathlib.Path, to: pathl
     to.write_bytes(gzip.compress(archive.end(), 1))
 
 
-def kernel(root: pathlib.Path) -> pathlib.Path:
-    """The kernel's image: in /boot, or with its modules in releases after trixie."""
-    return next(path for pattern in ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz") for path in root.glob(pattern))
-
-
 def ordered_modules(root: pathlib.Path) -> list[tuple[str, bytes]]:
     """Names and contents, each after those that it needs. What is built into the kernel has no file."""
     # Where packages of releases before trixie have them, too.

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from rdma import initramfs
+from rdma import packages
 
 # A quiet host boots it in 12 s by TCG, a busy one in 50 s.
 BOOT_SECONDS = 150
@@ -67,7 +67,7 @@ class Machine:
 
     def command(self, accelerator: str) -> list[str]:
         """QEMU is that of the packages, with their loader and libraries."""
-        usr, kernel = self.root / "usr", initramfs.kernel(self.linux)
+        usr, kernel = self.root / "usr", packages.kernel(self.linux)
         libraries = usr / "lib/x86_64-linux-gnu"
         cpu = ["-accel", "kvm", "-cpu", "host,arch-capabilities=off"] if accelerator == "kvm" else [
             "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max"]

@@ -33,7 +33,7 @@ def prepare(folder: pathlib.Path) -> pathlib.Path:
 
 
 def prepare_linux(folder: pathlib.Path, version: str) -> pathlib.Path:
-    """The folder with /boot and /usr/lib/modules of a Linux: that of all packages, or of another release's kernel."""
+    """The folder with the kernel and its modules of a Linux: that of all packages, or of another release's kernel."""
     if LINUX[version] == BRANCH:
         return folder / "root"
     other = folder / f"linux-{version}"
@@ -41,6 +41,14 @@ def prepare_linux(folder: pathlib.Path, version: str) -> pathlib.Path:
         unpack(other, LINUX[version], ["linux-image-amd64"], wanted="linux-*")
         (other / "complete").touch()
     return other / "root"
+
+
+def kernel(root: pathlib.Path) -> pathlib.Path:
+    """The kernel's image below `root`: in /boot, or, in releases after trixie, with its modules."""
+    for pattern in ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz"):
+        for image in root.glob(pattern):
+            return image
+    raise Unavailable(f"no kernel below {root}: Debian's packages have it at another place now")
 
 
 def unpack(folder: pathlib.Path, branch: str, names: list[str], wanted: str = "*") -> None:

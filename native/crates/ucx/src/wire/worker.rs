@@ -40,8 +40,8 @@ impl Worker {
     pub(super) fn new(ucx: Arc<Ucx>, inbox: Rc<Inbox>, machine: Machine) -> Result<Self, WireError> {
         let context = new_context(&ucx, machine)?;
         let (worker, address) = (null_mut(), Vec::new());
-        // Soft-RoCE can since Linux 6.15, and on 7.2 readers got other bytes than the memory had. Of the drivers of
-        // RDMA cards that UCX has, mlx5 alone can.
+        // Soft-RoCE pages on demand since Linux 6.15, and on 7.2 readers got other bytes than the memory had. Of UCX's
+        // drivers of RDMA cards, mlx5's alone asks for it.
         let pages_on_demand = !(machine.has_rdma_device && rdma_devices::may_use_other_than_mlx5());
         let mut made = Self { ucx, context, worker, inbox, address, event_fd: -1, memory_types: 0, pages_on_demand };
         if machine.device_memory {
@@ -133,12 +133,12 @@ impl Worker {
         self.context
     }
 
-    /// Live as long as `self`.
     /// Whether registered memory may be brought in page by page when it is read, by devices that can.
     pub(super) fn pages_on_demand(&self) -> bool {
         self.pages_on_demand
     }
 
+    /// Live as long as `self`.
     pub(super) fn worker(&self) -> sys::Worker {
         self.worker
     }

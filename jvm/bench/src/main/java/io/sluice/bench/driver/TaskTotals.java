@@ -66,6 +66,7 @@ final class TaskTotals extends SparkListener {
   public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
     tasksKnown += event.stageInfo().numTasks();
     stages.computeIfAbsent(event.stageInfo().stageId(), id -> new StageTotals(event.stageInfo().name()));
+    // Each one: HostAbsence tells stages apart by it.
     reportNow();
   }
 
