@@ -1,7 +1,9 @@
 //! Arrays that are made here, for others to release.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
 
 use crate::error::{ColumnError, ErrorKind, Result};
 use crate::ffi::ArrowArray;
@@ -81,12 +83,26 @@ pub(crate) struct Made {
     pub(crate) children: Vec<Made>,
 }
 
+/// An array whose buffers are somebody's, filled already, of which null ones are not there.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    pub(crate) rows: usize,
+    pub(crate) nulls: usize,
+    pub(crate) buffers: Vec<*const c_void>,
+    pub(crate) children: Vec<Filled>,
+}
+
 /// What an array that was made here refers to; owned by it.
 struct Contents {
     addresses: Vec<*const c_void>,
     children: Vec<*mut ArrowArray>,
-    /// The addresses point into these.
-    _buffers: Vec<Option<AlignedBytes>>,
+    /// The addresses point into what this has.
+    _owner: Owner,
+}
+
+enum Owner {
+    Buffers(#[expect(dead_code, reason = "dropped with the array")] Vec<Option<AlignedBytes>>),
+    Shared(#[expect(dead_code, reason = "dropped with the array")] Arc<dyn Any + Send + Sync>),
 }
 
 impl Made {
@@ -103,14 +119,39 @@ impl Made {
             None => null(),
         };
         let children = self.children.into_iter().map(|child| Box::into_raw(Box::new(child.into_raw())));
-        let mut contents = Box::new(Contents {
+        let contents = Contents {
             addresses: self.buffers.iter().map(address).collect(),
             children: children.collect(),
-            _buffers: self.buffers,
-        });
+            _owner: Owner::Buffers(self.buffers),
+        };
+        contents.into_raw(self.rows, self.nulls)
+    }
+}
+
+impl Filled {
+    /// The array, for whoever releases it. It and each of its children keep the owner of the buffers until they are
+    /// released.
+    pub(crate) fn export(self, owner: &Arc<dyn Any + Send + Sync>) -> OwnedArray {
+        OwnedArray::made(self.into_raw(owner))
+    }
+
+    fn into_raw(self, owner: &Arc<dyn Any + Send + Sync>) -> ArrowArray {
+        let children = self.children.into_iter().map(|child| Box::into_raw(Box::new(child.into_raw(owner))));
+        let contents = Contents {
+            addresses: self.buffers,
+            children: children.collect(),
+            _owner: Owner::Shared(Arc::clone(owner)),
+        };
+        contents.into_raw(self.rows, self.nulls)
+    }
+}
+
+impl Contents {
+    fn into_raw(self, rows: usize, nulls: usize) -> ArrowArray {
+        let mut contents = Box::new(self);
         ArrowArray {
-            length: self.rows as i64,
-            null_count: self.nulls as i64,
+            length: rows as i64,
+            null_count: nulls as i64,
             offset: 0,
             n_buffers: contents.addresses.len() as i64,
             n_children: contents.children.len() as i64,

@@ -1,4 +1,4 @@
-//! The structs of Arrow's C Data Interface and C Stream Interface, as
+//! The structs of Arrow's C Data Interface, C Device Data Interface and C Stream Interface, as
 //! <https://arrow.apache.org/docs/format/CDataInterface.html> and `CStreamInterface.html` define them.
 //!
 //! A struct is *released* when its `release` is null. Who owns a struct that is not must see to it that its `release`
@@ -75,6 +75,23 @@ impl ArrowArray {
             private_data: null_mut(),
         }
     }
+}
+
+/// An array in the memory of a device, as
+/// <https://arrow.apache.org/docs/format/CDeviceDataInterface.html> defines it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ArrowDeviceArray {
+    /// Its buffers are addresses of the device; its release is that of the whole.
+    pub array: ArrowArray,
+    /// Which device of its kind.
+    pub device_id: i64,
+    /// The kind of the device: 2 for a GPU of NVIDIA's, 13 for memory that CUDA manages.
+    pub device_type: i32,
+    /// The address of an event after which the buffers may be read; null if they may be at once.
+    pub sync_event: *mut c_void,
+    /// Zeros.
+    pub reserved: [i64; 3],
 }
 
 /// A source of batches of one type.

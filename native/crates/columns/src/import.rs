@@ -29,20 +29,9 @@ const ROWS_LIMIT: usize = u32::MAX as usize;
 /// # Safety
 /// As [`crate::OwnedArray::take`]; the array is not released while the columns exist.
 pub(crate) unsafe fn columns(batch: &ArrowArray, schema: &Schema) -> Result<(Vec<Column>, usize)> {
-    let rows = number(batch.length, "length")?;
-    let offset = number(batch.offset, "offset")?;
-    if rows >= ROWS_LIMIT {
-        return Err(ColumnError::unsupported(format!("a batch of {rows} rows")));
-    }
-    if usize::try_from(batch.n_children).ok() != Some(schema.fields.len()) {
-        let (have, want) = (batch.n_children, schema.fields.len());
-        return Err(ColumnError::invalid(format!("{have} columns, the schema has {want}")));
-    }
+    let (rows, offset) = check_columns(batch, schema)?;
     // SAFETY: as the caller promises.
     unsafe { check_no_null_rows(batch, offset, rows)? };
-    if !schema.fields.is_empty() && batch.children.is_null() {
-        return Err(ColumnError::invalid("the columns are not there"));
-    }
     let column = |(i, field): (usize, &Field)| {
         // SAFETY: `children` is not null, so by the interface it has `n_children` elements, and i is below that; each
         // is null or valid.
@@ -55,12 +44,29 @@ pub(crate) unsafe fn columns(batch: &ArrowArray, schema: &Schema) -> Result<(Vec
     Ok((columns, rows))
 }
 
-/// # Safety
-/// As [`columns`].
-unsafe fn check_no_null_rows(batch: &ArrowArray, offset: usize, rows: usize) -> Result<()> {
+/// How many rows a batch has, and how many values of its columns come before them; it has the schema's columns.
+pub(crate) fn check_columns(batch: &ArrowArray, schema: &Schema) -> Result<(usize, usize)> {
+    let rows = number(batch.length, "length")?;
+    let offset = number(batch.offset, "offset")?;
+    if rows >= ROWS_LIMIT {
+        return Err(ColumnError::unsupported(format!("a batch of {rows} rows")));
+    }
+    if usize::try_from(batch.n_children).ok() != Some(schema.fields.len()) {
+        let (have, want) = (batch.n_children, schema.fields.len());
+        return Err(ColumnError::invalid(format!("{have} columns, the schema has {want}")));
+    }
+    if !schema.fields.is_empty() && batch.children.is_null() {
+        return Err(ColumnError::invalid("the columns are not there"));
+    }
     if batch.n_buffers > 1 {
         return Err(ColumnError::invalid(format!("a struct with {} buffers", batch.n_buffers)));
     }
+    Ok((rows, offset))
+}
+
+/// # Safety
+/// As [`columns`].
+unsafe fn check_no_null_rows(batch: &ArrowArray, offset: usize, rows: usize) -> Result<()> {
     let nulls = if batch.n_buffers == 1 && !batch.buffers.is_null() {
         let source = Source { array: batch, first: offset, rows };
         // SAFETY: as the caller promises; there is one buffer.
@@ -100,7 +106,7 @@ unsafe fn field_column(array: &ArrowArray, field: &Field, skip: usize, rows: usi
     dictionary::decode(indices, values.map_err(|e| e.at("dictionary"))?)
 }
 
-fn number(value: i64, what: &str) -> Result<usize> {
+pub(crate) fn number(value: i64, what: &str) -> Result<usize> {
     // Far above what memory can hold, and far below where sums and products overflow.
     const LIMIT: i64 = 1 << 56;
     if !(0..LIMIT).contains(&value) {
@@ -110,17 +116,17 @@ fn number(value: i64, what: &str) -> Result<usize> {
 }
 
 /// An array, and which of its values are wanted.
-struct Source<'a> {
+pub(crate) struct Source<'a> {
     array: &'a ArrowArray,
     /// The first one, counted from the buffers' beginning.
-    first: usize,
+    pub(crate) first: usize,
     rows: usize,
 }
 
 impl<'a> Source<'a> {
     /// # Safety
     /// As [`columns`].
-    unsafe fn of(array: &'a ArrowArray, ty: Type, skip: usize, rows: usize) -> Result<Self> {
+    pub(crate) unsafe fn of(array: &'a ArrowArray, ty: Type, skip: usize, rows: usize) -> Result<Self> {
         if array.release.is_none() {
             return Err(ColumnError::invalid("the array has been released"));
         }
@@ -150,7 +156,7 @@ impl<'a> Source<'a> {
     ///
     /// # Safety
     /// As [`columns`]; `buffers` is not null and `i` is below `n_buffers`.
-    unsafe fn address(&self, i: usize) -> *const c_void {
+    pub(crate) unsafe fn address(&self, i: usize) -> *const c_void {
         // SAFETY: inside the array of addresses, as the caller promises.
         unsafe { *self.array.buffers.add(i) }
     }

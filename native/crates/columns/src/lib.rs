@@ -26,6 +26,7 @@ mod buffer;
 mod builder;
 mod column;
 mod decode;
+mod device;
 mod dictionary;
 mod encode;
 mod error;
@@ -51,6 +52,7 @@ mod unsafe_rows;
 
 pub use batch::Batch;
 pub use decode::ColumnDecoder;
+pub use device::{DEVICE_CUDA, DEVICE_CUDA_MANAGED, DeviceBatch, DeviceColumn, DeviceTarget};
 pub use encode::ColumnEncoder;
 pub use error::{ColumnError, ErrorKind};
 pub use format::{Layout, Type, Unit};

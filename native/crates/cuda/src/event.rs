@@ -1,5 +1,6 @@
 //! Points in a stream's work that can be asked for and waited for.
 
+use std::ffi::c_void;
 use std::time::Duration;
 
 use crate::context::Context;
@@ -69,6 +70,11 @@ impl Event {
             unsafe { (calls.event_elapsed)(&mut milliseconds, earlier.handle, self.handle) }
         })?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
+    }
+
+    /// The driver's handle (`CUevent`), for code that takes such; valid as long as this value.
+    pub fn foreign(&self) -> *mut c_void {
+        self.handle
     }
 
     pub(crate) fn handle(&self) -> sys::Event {

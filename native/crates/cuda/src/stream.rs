@@ -228,6 +228,19 @@ impl Stream {
             .call("cuStreamWaitEvent", |calls| unsafe { (calls.stream_wait_event)(self.handle, event.handle(), 0) })
     }
 
+    /// Lets later work of this stream wait for an event that other code has made (`CUevent`, which is CUDA's runtime's
+    /// `cudaEvent_t` too). Does not wait here.
+    ///
+    /// # Errors
+    /// The device is lost, or the driver does not know the event.
+    ///
+    /// # Safety
+    /// `event` is an event that is not destroyed before this returns.
+    pub unsafe fn wait_for_foreign(&self, event: *mut c_void) -> Result<(), CudaError> {
+        // SAFETY: the stream's handle is valid, and the event's by the caller's promise.
+        self.context.call("cuStreamWaitEvent", |calls| unsafe { (calls.stream_wait_event)(self.handle, event, 0) })
+    }
+
     /// Allocates from the device's own pool, in this stream's order (`cuMemAllocAsync`). To compare with, and no more:
     /// such memory cannot be exported by UCX.
     ///

@@ -35,13 +35,31 @@ KERNEL lay_out_frames(EncodeJob job) {
   }
 }
 
+// A row of columns: its words, and the slots behind them.
+DEVICE void put_row_of_columns(const EncodeJob& job, u32 row, u8* out) {
+  for_each_word(job, row, [=](u32 w, u64 word) {
+    store64(out + 8ull * w, word);
+  });
+  out += job.words * 8;
+  for (u32 field = 0; field < job.fields; field++) {
+    Column column = job.sources[field];
+    u32 wrong = 0, words = measure_value(column, row, MOST_ROW_BYTES, wrong) / 8;
+    for (u32 k = 0; k < words; k++) store64(out + 8ull * k, word_of_slot(column, row, k));
+    out += words * 8;
+  }
+}
+
 __device__ inline void put_plain(const EncodeJob& job, const Frame& frame, u8* out) {
   for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
     u32 row = frame.first + i;
     store_short(out + 4ull * i, job.prefix[row + 1] - job.prefix[row], 4);
   }
   out += 4ull * frame.rows;
-  for (u32 i = warp(); i < frame.rows; i += WARPS) {
+  for (u32 i = threadIdx.x; job.sources && i < frame.rows; i += THREADS) {
+    u32 row = frame.first + i;
+    put_row_of_columns(job, (u32)job.sorted_at[row], out + (job.prefix[row] - job.prefix[frame.first]));
+  }
+  for (u32 i = warp(); !job.sources && i < frame.rows; i += WARPS) {
     u32 row = frame.first + i;
     u64 place = job.prefix[row] - job.prefix[frame.first];
     warp_copy(out + place, job.rows + job.sorted_at[row], job.prefix[row + 1] - job.prefix[row]);

@@ -29,7 +29,9 @@ struct DecodeJob {
   u64* scratch;
   u32* status;
   const u32* crc_tables;
-  u32 frame_count, unused;
+  // Whether columns are wanted (to_columns.cuh): words then stay in the scratch, of plain frames too, and the target
+  // has of each row only what lies behind them.
+  u32 frame_count, for_columns;
 };
 
 // A frame that is being decoded.
@@ -38,13 +40,32 @@ struct Decoding {
   u64 *columns, *begins, *ends, *tails, *values;
   u8* target;
   u32* row_bytes;
-  u32 stride, first, words;
+  u32 stride, first, words, for_columns;
   const u8* kinds;
   Input* input;
 
   DEVICE u64* column(u32 w) const { return columns + (u64)w * stride; }
   DEVICE u32 kind(u32 field) const { return kinds[field / 4] >> (2 * (field % 4)) & 3; }
 };
+
+// Rows that are in the target to columns of words.
+__device__ inline bool take_apart(const Decoding& d) {
+  u32 rows = d.frame.rows, is_short = 0;
+  u64 before = 0;
+  for (u32 start = 0; start < rows; start += THREADS) {
+    u32 i = start + threadIdx.x, bytes = i < rows ? d.row_bytes[i] : 0;
+    u64 total, begin = before + block_scan((u64)bytes, total);
+    before += total;
+    if (i < rows) d.begins[i] = begin;
+    is_short |= i < rows && bytes < d.words * 8;
+  }
+  if (block_all(is_short, AnyBits())) return false;
+  for (u64 j = threadIdx.x; j < (u64)rows * d.words; j += THREADS) {
+    u32 i = (u32)(j / d.words), w = (u32)(j % d.words);
+    d.column(w)[i] = load64(d.target + d.begins[i] + 8ull * w);
+  }
+  return true;
+}
 
 __device__ inline bool decode_plain(const Decoding& d) {
   u32 rows = d.frame.rows;
@@ -59,7 +80,9 @@ __device__ inline bool decode_plain(const Decoding& d) {
   sum = block_all(sum, Sum());
   if (sum != d.frame.bytes) return false;
   block_copy(d.target, lengths + 4ull * rows, d.frame.bytes);
-  return true;
+  if (!d.for_columns) return true;
+  BARRIER();
+  return take_apart(d);
 }
 
 // From size codes to words; moves each row's end behind the slot.
@@ -214,7 +237,7 @@ __device__ inline u32 decode_columnar(Decoding& d) {
   u32 tails = read_tail_lengths(d);
   if (tails > 1) return CHECK_FAILED;
   if (!place_decoded_rows(d)) return CHECK_FAILED;
-  put_row_words(d);
+  if (!d.for_columns) put_row_words(d);
   u32 status = DECODED;
   if (tails) status = decode_var(d, TargetSlots{nullptr, nullptr, d.tails, d.ends, KIND_WORD});
   for (u32 field = 0; field < d.frame.fields && status == DECODED; field++) {
@@ -241,6 +264,7 @@ __device__ inline u32 decode_frame(const DecodeJob& job, const DecodeFrame& fram
   d.target = job.target + frame.target;
   d.row_bytes = job.row_bytes + frame.lengths;
   d.input = &input;
+  d.for_columns = job.for_columns;
   if (threadIdx.x == 0) {
     input.at = payload;
     input.end = payload + frame.payload;

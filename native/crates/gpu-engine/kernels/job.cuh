@@ -1,7 +1,7 @@
 // What the kernels of an encode share: the batch, and where in the device's memory each step leaves its results. The
 // same in Rust: src/encode_job.rs.
 #pragma once
-#include "block.cuh"
+#include "source.cuh"
 
 // A frame has the fewest rows that have so many bytes together, or so many rows (docs/block-format.md).
 #define FRAME_BYTES (160u << 10)
@@ -19,6 +19,9 @@
 // What went wrong; the batch is encoded by the CPU, which also says what is wrong with it.
 #define BAD_ENTRY 1u
 #define ROW_TOO_LONG 2u
+#define BAD_VALUE 4u
+// A field was taken for another kind than its column has.
+#define NEEDS_ROWS 8u
 
 // Rows of a page: `entries` of the batch's entries from number `first` on; its rows' bytes begin at `at`.
 struct Page {
@@ -50,7 +53,9 @@ struct Summary {
 // `plain`: frames have rows as they are. `probe_sixteenths`: a body is compressed if no more than so many sixteenths of
 // its first bytes come out.
 struct EncodeJob {
+  // Pages of rows, or null if the rows are those of `sources`: then `sorted_at` has numbers of rows.
   const u8* rows;
+  const Column* sources;
   // Row offset in the page (low half) and partition (high half); those of a page in reverse order, as in the page.
   const u64* entries;
   const Page* pages;
@@ -112,6 +117,26 @@ DEVICE u8* encoded_var_of(const EncodeJob& job, u32 f, const Frame& frame, u32 f
 }
 DEVICE u64* var_words_of(const EncodeJob& job, u32 f, const Frame& frame, u32 field) {
   return job.var_words + var_room_before(job, f, frame, field, slots_before(job, f, field)) / 8;
+}
+
+// Calls `each(w, word)` for the words of a row of columns, in any order.
+template <class Each>
+DEVICE void for_each_word(const EncodeJob& job, u32 row, Each each) {
+  u32 first = bitset_words(job), end = job.words * 8;
+  u64 nulls = 0;
+  for (u32 field = 0; field < job.fields; field++) {
+    Column column = job.sources[field];
+    bool valid = is_valid(column, row);
+    u64 word = 0;
+    if (has_slot(column)) word = slot_word_of(column, row, valid, end);
+    else if (valid) word_of(column, row, word);
+    each(first + field, word);
+    nulls |= (u64)!valid << (field % 64);
+    if (field % 64 == 63 || field + 1 == job.fields) {
+      each(field / 64, nulls);
+      nulls = 0;
+    }
+  }
 }
 
 DEVICE u32 round8(u32 bytes) { return (bytes + 7) & ~7u; }

@@ -3,6 +3,7 @@
 #include "cut.cuh"
 #include "decode.cuh"
 #include "entries.cuh"
+#include "from_columns.cuh"
 #include "gather.cuh"
 #include "lz4.cuh"
 #include "measured.cuh"
@@ -10,3 +11,4 @@
 #include "radix.cuh"
 #include "row_hash.cuh"
 #include "scan.cuh"
+#include "to_columns.cuh"

@@ -97,7 +97,8 @@ impl Counters {
             Declined::TooLarge(_) => &self.too_large,
             Declined::CheckFailed(_) => &self.checks_failed,
             Declined::WrongResult(_) => &self.wrong_results,
-            Declined::NeedsCodec => &self.codec_needed,
+            // Rows are for batches of columns alone, which no task of Spark has.
+            Declined::NeedsCodec | Declined::NeedsRows => &self.codec_needed,
             Declined::Memory(_) => &self.no_memory,
             Declined::NotTaken(_) => &self.not_taken,
             Declined::Device(_) | Declined::NoKernels => &self.device_failed,

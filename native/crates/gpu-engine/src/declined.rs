@@ -27,6 +27,8 @@ pub enum Declined {
     WrongResult(&'static str),
     /// A frame was compressed by a general codec.
     NeedsCodec,
+    /// Numbers of a column look like places of values, so that its frames need the rows as they are.
+    NeedsRows,
     /// The caller did not take the frames.
     NotTaken(&'static str),
     /// No memory of the device, the device was lost, or the task is being killed.
@@ -56,6 +58,7 @@ impl Declined {
             Self::NoKernels => "no kernels",
             Self::TooLarge(what) | Self::CheckFailed(what) | Self::WrongResult(what) | Self::NotTaken(what) => what,
             Self::NeedsCodec => "a general codec",
+            Self::NeedsRows => "rows are needed",
             Self::Memory(_) => "no memory of the GPU",
             Self::Device(_) => "a call of the driver failed",
         }
@@ -87,6 +90,7 @@ impl fmt::Display for Declined {
             Self::CheckFailed(what) => write!(f, "the GPU's checks found the input wrong: {what}"),
             Self::WrongResult(what) => write!(f, "the GPU makes wrong results: {what}"),
             Self::NeedsCodec => f.write_str("a general codec is needed, which only the CPU has"),
+            Self::NeedsRows => f.write_str("a column's numbers look like places of values, and there are no rows"),
             Self::Memory(why) => why.fmt(f),
             Self::Device(error) => error.fmt(f),
         }

@@ -25,13 +25,13 @@ const NEEDS_CODEC: u32 = 2;
 /// The structures of `kernels/decode.cuh`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct DecodeFrame {
-    at: u64,
+pub(crate) struct DecodeFrame {
+    pub(crate) at: u64,
     target: u64,
     lengths: u64,
     scratch: u64,
     rows: u32,
-    fields: u32,
+    pub(crate) fields: u32,
     bytes: u32,
     payload: u32,
     crc: u32,
@@ -40,16 +40,16 @@ struct DecodeFrame {
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct DecodeJob {
-    input: u64,
-    frames: u64,
-    target: u64,
-    row_bytes: u64,
-    scratch: u64,
-    status: u64,
-    crc_tables: u64,
-    frame_count: u32,
-    unused: u32,
+pub(crate) struct DecodeJob {
+    pub(crate) input: u64,
+    pub(crate) frames: u64,
+    pub(crate) target: u64,
+    pub(crate) row_bytes: u64,
+    pub(crate) scratch: u64,
+    pub(crate) status: u64,
+    pub(crate) crc_tables: u64,
+    pub(crate) frame_count: u32,
+    pub(crate) for_columns: u32,
 }
 
 // SAFETY: the same members as the kernel's structure, in the same order, all aligned to their size.
@@ -57,31 +57,39 @@ unsafe impl Parameter for DecodeJob {}
 
 /// Where the frames of a call are, and how much they need.
 #[derive(Debug, Default)]
-struct Plan {
-    frames: Vec<DecodeFrame>,
-    input: usize,
-    target: usize,
-    rows: usize,
-    scratch: usize,
+pub(crate) struct Plan {
+    pub(crate) frames: Vec<DecodeFrame>,
+    pub(crate) input: usize,
+    pub(crate) target: usize,
+    pub(crate) rows: usize,
+    pub(crate) scratch: usize,
 }
 
 impl Plan {
-    fn add(&mut self, frame: &[u8]) -> Result<(), Declined> {
+    /// A frame of the host's, which goes behind those before it.
+    pub(crate) fn add(&mut self, frame: &[u8], for_columns: bool) -> Result<(), Declined> {
         let header = FrameHeader::parse(frame).map_err(|_| Declined::CheckFailed("a header"))?;
-        let (rows, fields, bytes) = (header.records as usize, header.fields as usize, header.decoded_bytes as usize);
         if frame.len() - HEADER_BYTES != header.encoded_bytes as usize {
             return Err(Declined::CheckFailed("the length of a frame"));
         }
+        self.add_at(&header, self.input as u64, for_columns)?;
+        self.input += (frame.len() - HEADER_BYTES).next_multiple_of(ALIGN);
+        Ok(())
+    }
+
+    /// A frame whose payload is at `at` of the job's input. `for_columns`: all frames have words in the scratch.
+    pub(crate) fn add_at(&mut self, header: &FrameHeader, at: u64, for_columns: bool) -> Result<(), Declined> {
+        let (rows, fields, bytes) = (header.records as usize, header.fields as usize, header.decoded_bytes as usize);
         let words = bitset_words(fields) + fields;
         let columnar = header.encoding == ENCODING_COLUMNAR;
         if words > MOST_WORDS {
             return Err(Declined::TooLarge("fields of a row"));
         }
-        if columnar && rows * words * 8 > bytes {
+        if (columnar || for_columns) && rows * words * 8 > bytes {
             return Err(Declined::CheckFailed("rows without room for their words"));
         }
         self.frames.push(DecodeFrame {
-            at: self.input as u64,
+            at,
             target: self.target as u64,
             lengths: self.rows as u64,
             scratch: self.scratch as u64,
@@ -92,10 +100,9 @@ impl Plan {
             crc: header.payload_crc,
             columnar: columnar.into(),
         });
-        self.input += (frame.len() - HEADER_BYTES).next_multiple_of(ALIGN);
         self.target += bytes;
         self.rows += rows;
-        self.scratch += if columnar { (words + ROW_ARRAYS) * rows.next_multiple_of(8) } else { 0 };
+        self.scratch += if columnar || for_columns { (words + ROW_ARRAYS) * rows.next_multiple_of(8) } else { 0 };
         Ok(())
     }
 }
@@ -165,7 +172,7 @@ impl PlacedFrames {
         wait: Wait<'_>,
     ) -> Result<(Self, StreamLease), Declined> {
         let mut plan = Plan::default();
-        frames.iter().try_for_each(|frame| plan.add(frame))?;
+        frames.iter().try_for_each(|frame| plan.add(frame, false))?;
         let frame_count = u32::try_from(frames.len()).map_err(|_| Declined::TooLarge("frames of a call"))?;
         let mut layout = Layout::default();
         let input = layout.array::<u8>(plan.input);
@@ -185,7 +192,7 @@ impl PlacedFrames {
             status: status.in_lease(base),
             crc_tables: kernels.crc_tables().0,
             frame_count,
-            unused: 0,
+            for_columns: 0,
         };
         Ok((Self { plan, job }, lease))
     }

@@ -7,8 +7,8 @@ use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
 use crate::encode_job::{
-    BAD_ENTRY, BATCH_MEMORY, CODEC_LZ4, CODEC_NONE, CODEC_OTHER, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG,
-    Shape, Summary,
+    BAD_ENTRY, BAD_VALUE, BATCH_MEMORY, CODEC_LZ4, CODEC_NONE, CODEC_OTHER, DeviceFrame, DevicePage, EncodeJob,
+    NEEDS_ROWS, ROW_TOO_LONG, Shape, Summary,
 };
 use crate::encode_scratch::EncodeScratch;
 use crate::kernels::Kernels;
@@ -17,7 +17,7 @@ use crate::staging::Staging;
 use crate::submit::{put, settled, start};
 
 /// The most words before a row's variable region.
-const MOST_WORDS: usize = 1024;
+pub(crate) const MOST_WORDS: usize = 1024;
 /// Rows of a page begin at a multiple of this.
 const PAGE_ALIGN: usize = 16;
 const THREADS: usize = 256;
@@ -146,7 +146,7 @@ pub(crate) fn encode_to(
     // Any bytes are a summary.
     let submitted = settled(on, wait, || unsafe {
         copy_pages(on, &job, &with_rows, &pages)?;
-        submit(kernels, on, &mut job, radix)?;
+        submit(kernels, on, &mut job, radix, Origin::Pages)?;
         scratch.staging.get::<Summary>(on, job.summary, 1, wait).map(|summary| summary[0])
     });
     let encoded = submitted.and_then(|summary| {
@@ -187,16 +187,22 @@ impl Placed {
         let (places, layout) = shape.lay_out()?;
         let lease = layout.lease(stream, BATCH_MEMORY, wait)?;
         let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
-        job.codec = match options.codec {
+        job.set_options(options);
+        job.hash_rows = batch.hash_rows.into();
+        let radix = places.radix.in_lease(lease.address());
+        Ok(Some(Self { lease, shape, job, radix }))
+    }
+}
+
+impl EncodeJob {
+    pub(crate) fn set_options(&mut self, options: CodecOptions) {
+        self.codec = match options.codec {
             Codec::None => CODEC_NONE,
             Codec::Lz4 => CODEC_LZ4,
             _ => CODEC_OTHER,
         };
-        job.probe_sixteenths = if options.level == Level::Small { 15 } else { 12 };
-        job.plain = (options.level == Level::Plain).into();
-        job.hash_rows = batch.hash_rows.into();
-        let radix = places.radix.in_lease(lease.address());
-        Ok(Some(Self { lease, shape, job, radix }))
+        self.probe_sixteenths = if options.level == Level::Small { 15 } else { 12 };
+        self.plain = (options.level == Level::Plain).into();
     }
 }
 
@@ -226,7 +232,8 @@ fn shape_of(batch: &Batch<'_, '_>) -> Result<Shape, Declined> {
         return Err(Declined::CheckFailed("rows of no partition"));
     }
     let (partitions, fields, words) = (batch.partitions, batch.fields, words as u32);
-    Ok(Shape { rows, bytes, pages, partitions, fields, words, most_frames })
+    let (copied_rows, copied_bytes) = (rows, bytes);
+    Ok(Shape { rows, bytes, copied_rows, copied_bytes, pages, partitions, fields, words, most_frames })
 }
 
 /// Pages, each with entries, as the kernels know them.
@@ -263,6 +270,15 @@ pub(crate) unsafe fn copy_pages(
     }
 }
 
+/// Where rows come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin {
+    /// Pages that have been copied to the job's arrays.
+    Pages,
+    /// Columns, which have been measured; and the address of each row's partition, 0 if all are in partition 0.
+    Columns { ids: u64 },
+}
+
 /// Puts all kernels of an encode into the stream, behind a summary without anything.
 ///
 /// # Safety
@@ -272,13 +288,17 @@ pub(crate) unsafe fn submit(
     stream: &Stream,
     job: &mut EncodeJob,
     radix: RadixArrays,
+    origin: Origin,
 ) -> Result<(), Declined> {
     let (rows, partitions) = (job.row_count as usize, job.partitions as usize);
     let per_thread = |threads: usize| threads.div_ceil(THREADS) as u64;
     // SAFETY: the caller's promise; the parameters are those of each kernel.
     unsafe {
         stream.fill(DeviceAddress(job.summary), 0, size_of::<Summary>())?;
-        start!(stream, &kernels.read_entries, per_thread(rows), *job)?;
+        match origin {
+            Origin::Pages => start!(stream, &kernels.read_entries, per_thread(rows), *job)?,
+            Origin::Columns { ids } => start!(stream, &kernels.list_rows, per_thread(rows), *job, ids)?,
+        }
         sort_by_partition(kernels, stream, job, radix)?;
         start!(stream, &kernels.place_rows, per_thread(rows + 1), *job)?;
         scan(kernels, stream, radix, job.prefix, rows + 1)?;
@@ -292,7 +312,10 @@ pub(crate) unsafe fn submit(
             start!(stream, &kernels.hash_rows, per_frame, *job)?;
         }
         if job.plain == 0 {
-            start!(stream, &kernels.gather_words, per_frame, *job)?;
+            match origin {
+                Origin::Pages => start!(stream, &kernels.gather_words, per_frame, *job)?,
+                Origin::Columns { .. } => start!(stream, &kernels.gather_columns, per_frame, *job)?,
+            }
             start!(stream, &kernels.predict_fields, per_frame, *job)?;
             let vars = kernels.blocks_for(frames * (u64::from(job.fields) + 1));
             start!(stream, &kernels.encode_vars, vars, *job)?;
@@ -343,8 +366,10 @@ pub(crate) fn check(summary: &Summary, shape: &Shape) -> Result<(), Declined> {
             Err(Declined::WrongResult("more bytes than the frames can have"))
         }
         0 => Ok(()),
-        status if status & BAD_ENTRY != 0 => Err(Declined::CheckFailed("an entry of a page")),
+        status if status & BAD_ENTRY != 0 => Err(Declined::CheckFailed("a row's partition, or its place in a page")),
+        status if status & BAD_VALUE != 0 => Err(Declined::CheckFailed("a value that no row can have, or an offset")),
         status if status & ROW_TOO_LONG != 0 => Err(Declined::TooLarge("bytes of a row")),
+        status if status & NEEDS_ROWS != 0 => Err(Declined::NeedsRows),
         _ => Err(Declined::WrongResult("an unknown status")),
     }
 }
@@ -441,7 +466,7 @@ fn fitting(frames: &[DeviceFrame], start: u64, most: usize) -> Result<(usize, us
     if count == 0 { Err(Declined::TooLarge("bytes of a frame")) } else { Ok((count, bytes)) }
 }
 
-fn length(frame: &DeviceFrame) -> Result<usize, Declined> {
+pub(crate) fn length(frame: &DeviceFrame) -> Result<usize, Declined> {
     let payload = u32::try_from(frame.payload).map_err(|_| Declined::WrongResult("the length of a frame"))?;
     Ok(HEADER_BYTES + payload as usize)
 }

@@ -25,6 +25,8 @@ pub(crate) const CODEC_OTHER: u32 = 2;
 
 pub(crate) const BAD_ENTRY: u32 = 1;
 pub(crate) const ROW_TOO_LONG: u32 = 2;
+pub(crate) const BAD_VALUE: u32 = 4;
+pub(crate) const NEEDS_ROWS: u32 = 8;
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +67,7 @@ pub(crate) struct Summary {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EncodeJob {
     pub(crate) rows: u64,
+    pub(crate) sources: u64,
     pub(crate) entries: u64,
     pub(crate) pages: u64,
     pub(crate) keys: u64,
@@ -108,11 +111,14 @@ pub(crate) struct EncodeJob {
 unsafe impl Parameter for EncodeJob {}
 
 /// How large a batch is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Shape {
     pub(crate) rows: usize,
     /// Of the rows, with what pages are rounded up by.
     pub(crate) bytes: usize,
+    /// Those that are copied to the job's memory: none of columns.
+    pub(crate) copied_rows: usize,
+    pub(crate) copied_bytes: usize,
     pub(crate) pages: usize,
     pub(crate) partitions: u32,
     pub(crate) fields: u32,
@@ -144,15 +150,15 @@ impl Shape {
         };
         let vars = sum(&[(1, bytes + 8), ((f + 1) * VAR_ROOM, m)])?;
         let places = JobPlaces {
-            rows: l.array::<u8>(bytes),
-            entries: l.array::<u64>(n),
+            rows: l.array::<u8>(self.copied_bytes),
+            entries: l.array::<u64>(self.copied_rows),
             pages: l.array::<DevicePage>(self.pages),
             keys: l.array::<u32>(n),
             keys_other: l.array::<u32>(n),
             order: l.array::<u32>(n),
             order_other: l.array::<u32>(n),
             row_at: l.array::<u64>(n),
-            row_bytes: l.array::<u32>(n),
+            row_bytes: l.array::<u32>(self.copied_rows),
             sorted_at: l.array::<u64>(n),
             prefix: l.array::<u64>(n + 1),
             starts: l.array::<u32>(p + 1),
@@ -216,6 +222,7 @@ impl JobPlaces {
         let at = |place: Place| place.in_lease(base);
         EncodeJob {
             rows: at(self.rows),
+            sources: 0,
             entries: at(self.entries),
             pages: at(self.pages),
             keys: at(self.keys),

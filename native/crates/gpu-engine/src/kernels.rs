@@ -51,6 +51,14 @@ kernels! {
     scan_tiles,
     scan_sums,
     scan_apply,
+    measure_columns,
+    list_rows,
+    gather_columns,
+    take_headers,
+    measure_values,
+    total_values,
+    write_columns,
+    write_value_bytes,
 }
 
 impl Kernels {

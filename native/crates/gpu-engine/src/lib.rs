@@ -28,6 +28,7 @@
 //! three are declined when they are to be decoded.
 
 mod accelerator;
+mod columns;
 mod copies;
 mod counts;
 mod crc_tables;
@@ -54,6 +55,7 @@ mod submit;
 mod watch;
 
 pub use accelerator::{GpuAccelerator, GpuOptions, Pages};
+pub use columns::{DeviceFrame, DeviceFrames, FramesIn, PartitionedColumns, decode_columns, encode_columns};
 pub use copies::{
     CopyCounts, CopyEvent, CopyKey, CopyState, DeviceCopies, HostCopy, HostOutput, Located, Miss, NotAllowed, NotKept,
     PinnedCopy, Tier, are_frames,

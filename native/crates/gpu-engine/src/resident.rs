@@ -8,7 +8,7 @@ use sluice_gpu_mem::{ArenaStream, StreamLease};
 
 use crate::declined::Declined;
 use crate::decode::PlacedFrames;
-use crate::encode::{Batch, Placed, check, copy_pages, device_pages, submit};
+use crate::encode::{Batch, Origin, Placed, check, copy_pages, device_pages, submit};
 use crate::encode_job::{EncodeJob, Shape, Summary};
 use crate::encode_scratch::STAGING_BYTES;
 use crate::kernels::Kernels;
@@ -71,7 +71,7 @@ impl<'r> ResidentBatch<'r> {
     pub fn encode(&self) -> Result<(), Declined> {
         let mut job = self.job;
         // SAFETY: the arrays are in the lease, which is used on its own stream only.
-        unsafe { submit(self.kernels, self.memory.stream.stream(), &mut job, self.radix) }
+        unsafe { submit(self.kernels, self.memory.stream.stream(), &mut job, self.radix, Origin::Pages) }
     }
 
     /// The frames of the last encode, one behind another.

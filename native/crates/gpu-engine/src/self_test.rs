@@ -7,6 +7,7 @@ use sluice_cuda::Wait;
 use sluice_engine::{Page, row_hash};
 use sluice_gpu_mem::ArenaStream;
 
+use crate::columns::columns_pass;
 use crate::declined::Declined;
 use crate::decode::decode_through;
 use crate::encode::{Batch, MadeFrame, RowHashes, Waits, encode_to};
@@ -76,6 +77,9 @@ pub fn self_test(kernels: &Kernels, stream: &ArenaStream, wait: Wait<'_>) -> Res
     // As an encode's of a map output.
     let mut scratch = EncodeScratch::small(stream.stream().context())?;
     TRIALS.iter().try_for_each(|trial| trial.pass(kernels, stream, &mut scratch, wait))?;
+    for options in [TRIALS[0].options, TRIALS[3].options] {
+        columns_pass(kernels, stream, options, wait)?;
+    }
     let mut pairs: Vec<[u64; 2]> = (0..PAIRS).map(|i| [(mix(i) % 500) << (i % 3 * 20), i]).collect();
     let mut expected = pairs.clone();
     expected.sort_by_key(|pair| pair[0]);

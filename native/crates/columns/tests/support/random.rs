@@ -110,8 +110,14 @@ pub fn every_format() -> Vec<String> {
 
 /// A batch of columns of these formats, with random values, nulls, offsets and dictionaries.
 pub fn batch(random: &mut Random, formats: &[String], rows: usize) -> RandomBatch {
+    batch_with(random, formats, rows, true)
+}
+
+/// The same with or without dictionaries.
+pub fn batch_with(random: &mut Random, formats: &[String], rows: usize, dictionaries: bool) -> RandomBatch {
     let skip = if random.chance(2) { random.below(20) } else { 0 };
-    let columns: Vec<RandomColumn> = formats.iter().map(|format| column(random, format, rows, skip)).collect();
+    let columns: Vec<RandomColumn> =
+        formats.iter().map(|format| column(random, format, rows, skip, dictionaries)).collect();
     let values: Vec<Vec<Value>> =
         (0..rows).map(|i| columns.iter().map(|column| column.values[i].clone()).collect()).collect();
     let mut array = batch_of(rows as i64, columns.iter().map(|c| c.array.clone()).collect());
@@ -129,10 +135,10 @@ pub fn batch(random: &mut Random, formats: &[String], rows: usize) -> RandomBatc
 }
 
 /// `skip` values of the array are before those of the rows, and perhaps some behind.
-fn column(random: &mut Random, format: &str, rows: usize, skip: usize) -> RandomColumn {
+fn column(random: &mut Random, format: &str, rows: usize, skip: usize, dictionaries: bool) -> RandomColumn {
     let more = if skip > 0 { random.below(5) } else { 0 };
     let len = skip + rows + more;
-    if random.chance(6) && rows > 0 && format != "n" {
+    if dictionaries && random.chance(6) && rows > 0 && format != "n" {
         return dictionary(random, format, rows, skip, len);
     }
     let nulls = random.below(4);

@@ -10,6 +10,7 @@ mod columns;
 mod copies;
 mod corrupt;
 mod decode;
+mod device_columns;
 mod encode;
 mod engine;
 mod faults;
@@ -21,5 +22,7 @@ mod recorded;
 mod refused;
 mod setting;
 mod sort;
+#[path = "../../../columns/tests/support/mod.rs"]
+mod support;
 mod tables;
 mod vectors;

@@ -45,6 +45,7 @@ pub fn work(setting: &Setting) {
     cut_off(setting, &table(&[4], 64, 1, 0, 4).frames_of_cpu(FAST)[0].1, 5);
     table(&[2], 1, 1, 0, 1).check(setting, FAST);
     crate::lz4::work(setting);
+    crate::device_columns::work(setting);
     let mut pairs: Vec<[u64; 2]> = (0..6000).map(|i| [xorshift(i) % 300, i]).collect();
     let mut expected = pairs.clone();
     expected.sort_by_key(|pair| pair[0]);
