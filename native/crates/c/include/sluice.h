@@ -11,7 +11,7 @@
  * Ownership. What a function gives through `out` belongs to the caller, who gives it to the function with _free of that
  * type, once; NULL may be given to those. Arrays and streams of Arrow's that are given to a function are moved: they
  * belong to Sluice from the call on, also where it fails, their `release` is NULL afterwards, and Sluice calls the
- * producer's release once. Schemas are read during the call and stay the caller's.
+ * producer's release once. Schemas, and arrays in a GPU's memory, are read during the call and stay the caller's.
  *
  * Threads. Schemas and batches never change: any threads may use one at once. Encoders, decoders and streams are used by
  * one call at a time: not by two threads at once, and not from a callback of the call that uses them, neither for another
@@ -68,6 +68,24 @@ struct ArrowArray {
 
 #endif /* ARROW_C_DATA_INTERFACE */
 
+#ifndef ARROW_C_DEVICE_DATA_INTERFACE
+#define ARROW_C_DEVICE_DATA_INTERFACE
+
+typedef int32_t ArrowDeviceType;
+
+#define ARROW_DEVICE_CUDA 2
+#define ARROW_DEVICE_CUDA_MANAGED 13
+
+struct ArrowDeviceArray {
+  struct ArrowArray array;
+  int64_t device_id;
+  ArrowDeviceType device_type;
+  void *sync_event;
+  int64_t reserved[3];
+};
+
+#endif /* ARROW_C_DEVICE_DATA_INTERFACE */
+
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
 
@@ -100,6 +118,11 @@ struct ArrowArrayStream {
 #define SLUICE_SINK 6
 /* A defect of Sluice; the call's encoder, decoder or stream must not be used any more. */
 #define SLUICE_DEFECT 7
+/* The GPU did not do it: it has not the memory, or there is no way for it there, or a check failed. Nothing was put out.
+ * The CPU can do it from the same input, or says what is wrong with it. */
+#define SLUICE_DECLINED 8
+/* The same, and the GPU is lost: it declines everything from now on. */
+#define SLUICE_GPU_LOST 9
 
 /* The ABI version of the library. */
 uint32_t sluice_abi_version(void);
@@ -233,6 +256,61 @@ int32_t sluice_frame_read(const uint8_t *block, size_t bytes, sluice_frame *out)
  * rooms and `out` do not overlap. Where it fails, what is in the rooms is undefined, and `out` is all 0. */
 int32_t sluice_decode_rows(sluice_decoder *decoder, const uint8_t *block, size_t bytes, uint8_t *rows,
                            size_t room_bytes, uint32_t *row_bytes, size_t room_rows, sluice_frame *out);
+
+/* GPUs of NVIDIA's: columns in their memory to frames there, and back, by Arrow's C Device Data Interface. The driver
+ * (libcuda.so.1) is looked for by sluice_gpu_open, so programs need none to start. Any threads may use a GPU at once; each
+ * has its thread's default stream, and a call returns when its work there has ended. */
+
+typedef struct sluice_gpu sluice_gpu;
+
+/* Opens a GPU, loads Sluice's kernels and tests them, which may take seconds. `device` is a number as nvidia-smi counts or
+ * a UUID, NULL if the process sees one GPU only; `kernels` is the folder with the kernels (io/sluice/native/gpu of the
+ * jar, build/gpu-kernels/jar of a build). No more than `memory` bytes of the GPU's memory are taken, in pieces of 64 MiB;
+ * each wait ends after `timeout_ms`, and the GPU is lost then. Where there is no GPU, or no kernels for it, that is
+ * SLUICE_DECLINED. */
+int32_t sluice_gpu_open(const char *device, const char *kernels, uint64_t memory, uint32_t timeout_ms,
+                        sluice_gpu **out);
+/* When nobody has frames or arrays of it any more. */
+void sluice_gpu_free(sluice_gpu *gpu);
+
+typedef struct {
+  /* Where it begins in the GPU's memory; not aligned. */
+  const uint8_t *address;
+  uint64_t bytes;
+  /* Whose rows it has. */
+  uint32_t partition;
+  /* How many. */
+  uint32_t rows;
+} sluice_gpu_frame;
+
+/* Frames in the GPU's memory, one behind the other, by partition in ascending order. */
+
+typedef struct sluice_gpu_frames sluice_gpu_frames;
+
+/* Encodes a batch by partition: the frames that sluice_encode makes of the same rows. `array` has the columns of `schema`
+ * in the GPU's memory; its sync_event is waited for there. `ids` is the address in the GPU's memory of each row's
+ * partition; if it is NULL, there is one partition. Buffers are as long as Arrow says, values of up to 8 bytes aligned to
+ * their length; other addresses than those of the GPU's memory lose the GPU. There are LZ4 and no codec; where another
+ * one would have to look at long values, that is SLUICE_DECLINED, and so are rows of more than 64 KiB. Dictionaries and
+ * views are SLUICE_UNSUPPORTED. */
+int32_t sluice_gpu_encode(const sluice_gpu *gpu, const sluice_schema *schema, const struct ArrowDeviceArray *array,
+                          const uint32_t *ids, uint32_t partitions, int32_t codec, int32_t level,
+                          sluice_gpu_frames **out);
+uint64_t sluice_gpu_frames_count(const sluice_gpu_frames *frames);
+/* Frame `i` from 0 on. */
+int32_t sluice_gpu_frames_get(const sluice_gpu_frames *frames, uint64_t i, sluice_gpu_frame *out);
+/* Of all frames. */
+uint64_t sluice_gpu_frames_bytes(const sluice_gpu_frames *frames);
+/* Copies all frames to the host's memory, where there is room for as many bytes as they have. */
+int32_t sluice_gpu_frames_copy(const sluice_gpu *gpu, const sluice_gpu_frames *frames, uint8_t *target, size_t bytes);
+void sluice_gpu_frames_free(sluice_gpu_frames *frames);
+
+/* Decodes whole frames to one batch of the schema's columns in the GPU's memory. The frames lie in the host's memory, or
+ * in the GPU's if `on_gpu` is not 0; each begins at `frames[i]` and has `frame_bytes[i]` bytes (those of sluice_frame).
+ * Writes the batch, which the caller releases, in any thread, when its own work with it has ended; its buffers are ready,
+ * and sync_event is NULL. Where it fails, `out` is released. Frames that were compressed by a codec are SLUICE_DECLINED. */
+int32_t sluice_gpu_decode(const sluice_gpu *gpu, const sluice_schema *schema, const uint8_t *const *frames,
+                          const size_t *frame_bytes, size_t n_frames, int32_t on_gpu, struct ArrowDeviceArray *out);
 
 #ifdef __cplusplus
 }

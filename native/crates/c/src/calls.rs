@@ -233,17 +233,22 @@ pub unsafe extern "C" fn sluice_encoder_new(codec: i32, level: i32, out: *mut *m
     // SAFETY: the header's rules.
     guarded(|| unsafe {
         let out = place(out)?;
-        let known = u8::try_from(codec).ok().and_then(Codec::from_id);
-        let codec = known.ok_or_else(|| CallError::Argument(format!("codec {codec}")))?;
-        let level = match level {
-            0 => Level::Plain,
-            1 => Level::Fast,
-            2 => Level::Small,
-            other => return Err(CallError::Argument(format!("level {other}"))),
-        };
-        give(out, ColumnEncoder::new(CodecOptions { codec, level }));
+        give(out, ColumnEncoder::new(options(codec, level)?));
         Ok(())
     })
+}
+
+/// What the header's numbers say.
+pub(crate) fn options(codec: i32, level: i32) -> Result<CodecOptions, CallError> {
+    let known = u8::try_from(codec).ok().and_then(Codec::from_id);
+    let codec = known.ok_or_else(|| CallError::Argument(format!("codec {codec}")))?;
+    let level = match level {
+        0 => Level::Plain,
+        1 => Level::Fast,
+        2 => Level::Small,
+        other => return Err(CallError::Argument(format!("level {other}"))),
+    };
+    Ok(CodecOptions { codec, level })
 }
 
 /// Frees an encoder.

@@ -5,6 +5,7 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sluice_columns::{ColumnError, ErrorKind};
+use sluice_gpu_engine::Declined;
 
 /// Why a call failed.
 pub(crate) enum CallError {
@@ -15,6 +16,13 @@ pub(crate) enum CallError {
     Columns(ColumnError),
     /// What the sink returned.
     Sink(i32),
+    Gpu(Declined),
+}
+
+impl From<Declined> for CallError {
+    fn from(why: Declined) -> Self {
+        Self::Gpu(why)
+    }
 }
 
 impl From<ColumnError> for CallError {
@@ -31,12 +39,16 @@ const CORRUPT: i32 = 4;
 const NO_MEMORY: i32 = 5;
 const SINK: i32 = 6;
 const DEFECT: i32 = 7;
+const DECLINED: i32 = 8;
+const GPU_LOST: i32 = 9;
 
 impl CallError {
     fn number(&self) -> i32 {
         match self {
             Self::Null(_) | Self::Argument(_) => INVALID,
             Self::Sink(_) => SINK,
+            Self::Gpu(why) if why.is_lost() => GPU_LOST,
+            Self::Gpu(_) => DECLINED,
             Self::Columns(error) => match error.kind {
                 ErrorKind::Invalid | ErrorKind::Value => INVALID,
                 ErrorKind::Unsupported => UNSUPPORTED,
@@ -52,6 +64,7 @@ impl CallError {
             Self::Null(what) => format!("{what} is null"),
             Self::Argument(what) => what.clone(),
             Self::Sink(answer) => format!("the sink returned {answer}"),
+            Self::Gpu(why) => why.to_string(),
             Self::Columns(error) => error.to_string(),
         }
     }

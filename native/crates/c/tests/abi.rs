@@ -6,10 +6,11 @@ use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sluice::{CFrame, CSortKey, Sink};
+use sluice::{CFrame, CGpu, CGpuFrame, CSortKey, Sink};
 use sluice_codec::Codec;
-use sluice_columns::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
-use sluice_columns::{Batch, BatchStream, ColumnDecoder, ColumnEncoder, Schema};
+use sluice_columns::ffi::{ArrowArray, ArrowArrayStream, ArrowDeviceArray, ArrowSchema};
+use sluice_columns::{Batch, BatchStream, ColumnDecoder, ColumnEncoder, DEVICE_CUDA, DEVICE_CUDA_MANAGED, Schema};
+use sluice_gpu_engine::DeviceFrames;
 
 fn compile(compiler: &str, arguments: &[&str]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -35,6 +36,8 @@ fn the_header_has_it_for_programs_in_cpp() {
 type Encoder = *mut ColumnEncoder;
 type Decoder = *mut ColumnDecoder;
 type Batches = *const *const Batch;
+type Gpu = *const CGpu;
+type OnGpu = *const ArrowDeviceArray;
 
 /// It compiles: each function has the parameters that C programs give it.
 #[test]
@@ -67,12 +70,36 @@ fn the_library_has_it() {
     let _: unsafe extern "C" fn(*const u8, usize, *mut CFrame) -> i32 = sluice::sluice_frame_read;
     let _: unsafe extern "C" fn(Decoder, *const u8, usize, *mut u8, usize, *mut u32, usize, *mut CFrame) -> i32 =
         sluice::sluice_decode_rows;
+    let _: unsafe extern "C" fn(*const c_char, *const c_char, u64, u32, *mut *mut CGpu) -> i32 =
+        sluice::sluice_gpu_open;
+    let _: unsafe extern "C" fn(*mut CGpu) = sluice::sluice_gpu_free;
+    let _: unsafe extern "C" fn(Gpu, *const Schema, OnGpu, *const u32, u32, i32, i32, *mut *mut DeviceFrames) -> i32 =
+        sluice::sluice_gpu_encode;
+    let _: unsafe extern "C" fn(*const DeviceFrames) -> u64 = sluice::sluice_gpu_frames_count;
+    let _: unsafe extern "C" fn(*const DeviceFrames, u64, *mut CGpuFrame) -> i32 = sluice::sluice_gpu_frames_get;
+    let _: unsafe extern "C" fn(*const DeviceFrames) -> u64 = sluice::sluice_gpu_frames_bytes;
+    let _: unsafe extern "C" fn(Gpu, *const DeviceFrames, *mut u8, usize) -> i32 = sluice::sluice_gpu_frames_copy;
+    let _: unsafe extern "C" fn(*mut DeviceFrames) = sluice::sluice_gpu_frames_free;
+    let _: unsafe extern "C" fn(
+        Gpu,
+        *const Schema,
+        *const *const u8,
+        *const usize,
+        usize,
+        i32,
+        *mut ArrowDeviceArray,
+    ) -> i32 = sluice::sluice_gpu_decode;
     let _: Sink = None::<unsafe extern "C" fn(*mut c_void, u32, *const u8, usize) -> i32>;
 
     assert_eq!((size_of::<CSortKey>(), offset_of!(CSortKey, column), offset_of!(CSortKey, descending)), (8, 0, 4));
     assert_eq!((offset_of!(CSortKey, nulls_first), offset_of!(CSortKey, reserved)), (5, 6));
     assert_eq!((size_of::<CFrame>(), offset_of!(CFrame, bytes), offset_of!(CFrame, row_bytes)), (24, 0, 8));
     assert_eq!((offset_of!(CFrame, rows), offset_of!(CFrame, fields)), (16, 20));
+    assert_eq!((size_of::<CGpuFrame>(), offset_of!(CGpuFrame, address), offset_of!(CGpuFrame, bytes)), (24, 0, 8));
+    assert_eq!((offset_of!(CGpuFrame, partition), offset_of!(CGpuFrame, rows)), (16, 20));
+    assert_eq!((size_of::<ArrowDeviceArray>(), offset_of!(ArrowDeviceArray, device_id)), (128, 80));
+    let places = (offset_of!(ArrowDeviceArray, device_type), offset_of!(ArrowDeviceArray, sync_event));
+    assert_eq!((places, DEVICE_CUDA, DEVICE_CUDA_MANAGED), ((88, 96), 2, 13));
     assert_eq!((size_of::<ArrowSchema>(), size_of::<ArrowArray>(), size_of::<ArrowArrayStream>()), (72, 80, 40));
     assert_eq!((offset_of!(ArrowSchema, release), offset_of!(ArrowArray, release)), (56, 64));
     let codecs = [Codec::None, Codec::Lz4, Codec::Zstd, Codec::Snappy];

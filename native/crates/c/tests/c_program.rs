@@ -59,6 +59,29 @@ fn run(name: &str, flags: &[&str], link: &Path) {
     }
 }
 
+/// The example for GPUs, on a simulated one that runs the kernels as the host's compiler has made them.
+#[test]
+fn the_gpu_example_runs_on_a_simulated_gpu() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let Some(kernels) = sluice_cuda_sim::compile_kernels(&folder, "c", &[]).expect("they compile") else { return };
+    let images = folder.join("c-kernels");
+    std::fs::create_dir_all(&images).expect("a folder");
+    // The file that is for any GPU.
+    std::fs::rename(kernels, images.join("compute_75.ptx")).expect("a file");
+    let library = library("so");
+    let Some(program) = compile("gpu", "shared", &[], &[library.to_str().expect("a path")]) else { return };
+    let simulator = sluice_cuda_sim::Simulator::start("");
+    let mut command = Command::new(&program);
+    command.arg(&images).env("SLUICE_CUDA_LIBRARY", simulator.path()).env("SLUICE_CUDA_SIM", "multiprocessors=1");
+    let ran = command.output().expect("the program");
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success() && out.starts_with("2000 rows, 3 frames, on a GPU"), "{out}{err}");
+    // Without a driver it says so.
+    let ran = Command::new(program).arg(&images).env("SLUICE_CUDA_LIBRARY", "/nowhere/libcuda.so.1").output();
+    let out = String::from_utf8_lossy(&ran.expect("the program").stdout).into_owned();
+    assert!(out.starts_with("no GPU: ") && out.contains("/nowhere/libcuda.so.1"), "{out}");
+}
+
 #[test]
 fn the_examples_run_with_the_static_library() {
     run("static", &[], &library("a"));
@@ -84,7 +107,8 @@ fn names(text: &str, mark: &str) -> BTreeSet<String> {
 #[test]
 fn the_header_declares_what_is_exported() {
     let header = std::fs::read_to_string(crate_folder().join("include/sluice.h")).expect("the header");
-    let calls = std::fs::read_to_string(crate_folder().join("src/calls.rs")).expect("the calls");
+    let source = |name| std::fs::read_to_string(crate_folder().join("src").join(name)).expect("the calls");
+    let calls = source("calls.rs") + &source("gpu.rs");
     let is_function =
         |line: &&str| !line.starts_with("typedef") && line.contains('(') && !line.starts_with([' ', '/', '#']);
     let declared: BTreeSet<String> = header
@@ -102,7 +126,7 @@ fn the_header_declares_what_is_exported() {
         listed.filter_map(|line| names(line.split(',').nth(1)?, "sluice_").into_iter().next()).collect();
     assert_eq!(listed, exported, "in tests/abi/abi.c");
     assert!(exported.len() > 15);
-    for (name, value) in [("SLUICE_ABI_VERSION", sluice::sluice_abi_version()), ("SLUICE_DEFECT", 7)] {
+    for (name, value) in [("SLUICE_ABI_VERSION", sluice::sluice_abi_version()), ("SLUICE_GPU_LOST", 9)] {
         assert!(header.contains(&format!("#define {name} {value}\n")), "{name}");
     }
 }

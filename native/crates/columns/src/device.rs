@@ -16,7 +16,6 @@ use crate::export::Filled;
 use crate::ffi::{ArrowArray, ArrowDeviceArray};
 use crate::format::{Layout, Type};
 use crate::import::{Source, check_columns, width};
-use crate::owned::OwnedArray;
 use crate::schema::{Field, Schema};
 use crate::units::Scale;
 
@@ -129,47 +128,38 @@ impl DeviceColumn {
     }
 }
 
-/// Who gave a batch, and where its buffers are.
+/// A batch in a GPU's memory: what is said of it where the host can read. It refers to the array's buffers, and owns
+/// nothing.
 #[derive(Debug)]
 pub struct DeviceBatch {
     columns: Vec<DeviceColumn>,
     rows: usize,
     event: *mut c_void,
     device: i64,
-    _array: OwnedArray,
 }
 
-// SAFETY: as for `OwnedArray`; the event is only handed on.
-unsafe impl Send for DeviceBatch {}
-// SAFETY: as above.
-unsafe impl Sync for DeviceBatch {}
-
 impl DeviceBatch {
-    /// Moves the array out of `source`, which is left released: a struct whose children are the columns of `schema`,
-    /// in the memory of a GPU. It is released when this is dropped, or when it is refused.
+    /// What an array has, a struct whose children are the columns of `schema`, in the memory of a GPU. The array stays
+    /// its owner's.
     ///
     /// # Errors
     /// `Invalid` when the array contradicts itself or the schema; `Unsupported` for dictionaries, views and rows that
     /// can be null, and for memory of another kind.
     ///
     /// # Safety
-    /// `source` is null, or valid for reads and writes, and what it refers to is as the interface defines it.
-    pub unsafe fn import(source: *mut ArrowDeviceArray, schema: &Schema) -> Result<Self> {
-        if source.is_null() {
-            return Err(ColumnError::invalid("the array's address is null"));
+    /// What the array refers to is as the interface defines it.
+    pub unsafe fn describe(array: &ArrowDeviceArray, schema: &Schema) -> Result<Self> {
+        let kind = array.device_type;
+        if array.array.release.is_none() {
+            return Err(ColumnError::invalid("the array has been released"));
         }
-        // SAFETY: valid for reads and writes, as the caller promises.
-        let array = unsafe { OwnedArray::take(&raw mut (*source).array)? };
-        // SAFETY: as above.
-        let (device, kind, event) = unsafe { ((*source).device_id, (*source).device_type, (*source).sync_event) };
         if kind != DEVICE_CUDA && kind != DEVICE_CUDA_MANAGED {
-            return Err(ColumnError::unsupported(format!(
-                "an array in memory of kind {kind}, not of a GPU of NVIDIA's"
-            )));
+            let what = format!("an array in memory of kind {kind}, which is no GPU of NVIDIA's");
+            return Err(ColumnError::unsupported(what));
         }
         // SAFETY: as the caller promises.
-        let (columns, rows) = unsafe { describe(array.array(), schema)? };
-        Ok(Self { columns, rows, event, device, _array: array })
+        let (columns, rows) = unsafe { describe(&array.array, schema)? };
+        Ok(Self { columns, rows, event: array.sync_event, device: array.device_id })
     }
 
     /// How many rows it has.
@@ -194,7 +184,7 @@ impl DeviceBatch {
 }
 
 /// # Safety
-/// As [`DeviceBatch::import`].
+/// As [`DeviceBatch::describe`].
 unsafe fn describe(batch: &ArrowArray, schema: &Schema) -> Result<(Vec<DeviceColumn>, usize)> {
     let (rows, offset) = check_columns(batch, schema)?;
     // SAFETY: by the interface, addresses of as many buffers as there are, if it is not null.
@@ -213,7 +203,7 @@ unsafe fn describe(batch: &ArrowArray, schema: &Schema) -> Result<(Vec<DeviceCol
 }
 
 /// # Safety
-/// As [`DeviceBatch::import`].
+/// As [`DeviceBatch::describe`].
 unsafe fn describe_column(array: &ArrowArray, field: &Field, skip: usize, rows: usize) -> Result<DeviceColumn> {
     if field.index.is_some() {
         return Err(ColumnError::unsupported("a dictionary in a GPU's memory"));

@@ -17,6 +17,7 @@ use sluice_gpu_engine::{
 use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions};
 use sluice_mem::Arena;
 
+use crate::columns;
 use crate::copies;
 use crate::figure::{Figure, Target};
 use crate::machine::Machine;
@@ -551,6 +552,8 @@ pub(crate) enum Part {
     Host,
     /// The same of texts, with and without LZ4.
     Texts,
+    /// Columns to frames and back, on the device.
+    Columns,
     /// The device tier of map outputs.
     Tier,
 }
@@ -598,6 +601,9 @@ pub(crate) fn measure(
             figures.extend(bench.texts(&accelerator)?);
         }
     }
+    if asked(Part::Columns) {
+        figures.extend(columns::measure(&bench.kernels, &bench.stream(), sizes, sizes.batches[1])?);
+    }
     if asked(Part::Tier) {
         figures.extend(tier::measure(&machine.context, &bench.module, sizes, machine.is_real())?);
     }
@@ -636,9 +642,12 @@ mod tests {
         "the same from pinned pages, 16 threads",
         "pinning of memory that is in use",
     ];
-    const TEXTS_AND_TIER: [&str; 6] = [
+    const TEXTS_COLUMNS_AND_TIER: [&str; 9] = [
         "encode of texts without a codec, pinned pages, 16 threads",
         "encode of texts with LZ4, pinned pages, 16 threads",
+        "columns to frames on the device",
+        "frames to columns on the device",
+        "columns to frames to columns on the device",
         "device-tier hit to host memory, one thread",
         "the same, 16 threads",
         "device-tier hit to device memory, one thread",
@@ -653,7 +662,7 @@ mod tests {
         let small = Sizes { batches: [6000, 9000], pairs: 300, column_bytes: 30_000, ..Sizes::of(&machine) };
         let figures = measure(&machine, &kernels, small, None).expect("measured");
         let names: Vec<&str> = figures.iter().map(|figure| figure.name).collect();
-        assert_eq!(names, [&FIGURES[..], &TEXTS_AND_TIER[..]].concat());
+        assert_eq!(names, [&FIGURES[..], &TEXTS_COLUMNS_AND_TIER[..]].concat());
         assert!(figures.iter().all(|figure| figure.value.is_none()));
         assert_eq!(machine.simulator.as_ref().map(|simulator| simulator.counts().allocations), Some(0));
         let sorts = measure(&machine, &kernels, small, Some(Part::Sort)).expect("measured");

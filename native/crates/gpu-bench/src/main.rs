@@ -1,6 +1,7 @@
 //! `./sluice gpu`: what the driver says, and experiments on a GPU, or on the simulated driver where there is none.
 
 mod allocation;
+mod columns;
 mod copies;
 mod engine;
 mod figure;

@@ -110,6 +110,13 @@ impl Batch {
 
     /// The rows, by partition; those of a partition in their order.
     pub(crate) fn sorted_rows(&self) -> Vec<(u32, &[u8])> {
+        let mut rows = self.rows();
+        rows.sort_by_key(|row| row.0);
+        rows
+    }
+
+    /// The rows, each with its partition.
+    pub(crate) fn rows(&self) -> Vec<(u32, &[u8])> {
         let of_page = |(memory, rows): &(Vec<u8>, usize)| {
             let entries = &memory[rows * self.table.row_bytes..];
             let partition = |nth: usize| {
@@ -122,7 +129,6 @@ impl Batch {
         for page in &self.pages {
             rows.extend(of_page(page).into_iter().zip(page.0.chunks_exact(self.table.row_bytes)));
         }
-        rows.sort_by_key(|row| row.0);
         rows
     }
 

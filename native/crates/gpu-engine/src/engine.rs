@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use sluice_codec::CodecOptions;
+use sluice_columns::Schema;
+use sluice_columns::ffi::ArrowDeviceArray;
 use sluice_cuda::{Context, Module, Wait};
 use sluice_engine::{Page, PairMemory, PairSort};
 use sluice_gpu_mem::{ArenaStream, StreamArena};
 
+use crate::columns::{DeviceFrames, FramesIn, PartitionedColumns, decode_columns, encode_columns};
 use crate::counts::{Counters, Counts};
 use crate::declined::Declined;
 use crate::decode::decode;
@@ -157,6 +160,42 @@ impl GpuEngine {
         self.counted(decode(&self.kernels, stream, frames, target, row_bytes, wait))?;
         self.counters.decodes.fetch_add(1, Relaxed);
         Ok(())
+    }
+
+    /// As [`encode_columns`], counted.
+    ///
+    /// # Errors
+    /// Those of [`encode_columns`].
+    pub fn encode_columns(
+        &self,
+        stream: &ArenaStream,
+        columns: PartitionedColumns<'_>,
+        options: CodecOptions,
+        wait: Wait<'_>,
+    ) -> Result<DeviceFrames, Declined> {
+        let made = self.counted(encode_columns(&self.kernels, stream, columns, options, wait))?;
+        self.counters.encoded_batches.fetch_add(1, Relaxed);
+        Ok(made)
+    }
+
+    /// As [`decode_columns`], counted.
+    ///
+    /// # Errors
+    /// Those of [`decode_columns`].
+    ///
+    /// # Safety
+    /// As [`decode_columns`].
+    pub unsafe fn decode_columns(
+        &self,
+        stream: &ArenaStream,
+        frames: FramesIn<'_>,
+        schema: &Schema,
+        wait: Wait<'_>,
+    ) -> Result<ArrowDeviceArray, Declined> {
+        // SAFETY: the caller's promise.
+        let made = self.counted(unsafe { decode_columns(&self.kernels, stream, frames, schema, wait) })?;
+        self.counters.decodes.fetch_add(1, Relaxed);
+        Ok(made)
     }
 
     /// As [`sort_pairs`], counted.

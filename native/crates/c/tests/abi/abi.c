@@ -48,12 +48,28 @@ FUNCTION(int32_t, sluice_frame_read, (const uint8_t *, size_t, sluice_frame *));
 FUNCTION(int32_t, sluice_decode_rows,
          (sluice_decoder *, const uint8_t *, size_t, uint8_t *, size_t, uint32_t *, size_t, sluice_frame *));
 
+FUNCTION(int32_t, sluice_gpu_open, (const char *, const char *, uint64_t, uint32_t, sluice_gpu **));
+FUNCTION(void, sluice_gpu_free, (sluice_gpu *));
+FUNCTION(int32_t, sluice_gpu_encode,
+         (const sluice_gpu *, const sluice_schema *, const struct ArrowDeviceArray *, const uint32_t *, uint32_t,
+          int32_t, int32_t, sluice_gpu_frames **));
+FUNCTION(uint64_t, sluice_gpu_frames_count, (const sluice_gpu_frames *));
+FUNCTION(int32_t, sluice_gpu_frames_get, (const sluice_gpu_frames *, uint64_t, sluice_gpu_frame *));
+FUNCTION(uint64_t, sluice_gpu_frames_bytes, (const sluice_gpu_frames *));
+FUNCTION(int32_t, sluice_gpu_frames_copy, (const sluice_gpu *, const sluice_gpu_frames *, uint8_t *, size_t));
+FUNCTION(void, sluice_gpu_frames_free, (sluice_gpu_frames *));
+FUNCTION(int32_t, sluice_gpu_decode,
+         (const sluice_gpu *, const sluice_schema *, const uint8_t *const *, const size_t *, size_t, int32_t,
+          struct ArrowDeviceArray *));
+
 extern int32_t (*const abi_sink)(void *, uint32_t, const uint8_t *, size_t);
 int32_t (*const abi_sink)(void *, uint32_t, const uint8_t *, size_t) = (sluice_sink)0;
 
 CHECK(SLUICE_ABI_VERSION == 1);
 CHECK(SLUICE_OK == 0 && SLUICE_INVALID == 1 && SLUICE_UNSUPPORTED == 2 && SLUICE_PRODUCER == 3);
 CHECK(SLUICE_CORRUPT == 4 && SLUICE_NO_MEMORY == 5 && SLUICE_SINK == 6 && SLUICE_DEFECT == 7);
+CHECK(SLUICE_DECLINED == 8 && SLUICE_GPU_LOST == 9);
+CHECK(ARROW_DEVICE_CUDA == 2 && ARROW_DEVICE_CUDA_MANAGED == 13);
 CHECK(SLUICE_CODEC_NONE == 0 && SLUICE_CODEC_LZ4 == 1 && SLUICE_CODEC_ZSTD == 2 && SLUICE_CODEC_SNAPPY == 3);
 CHECK(SLUICE_LEVEL_PLAIN == 0 && SLUICE_LEVEL_FAST == 1 && SLUICE_LEVEL_SMALL == 2);
 
@@ -64,4 +80,9 @@ CHECK(sizeof(sluice_frame) == 24 && offsetof(sluice_frame, bytes) == 0 && offset
 CHECK(offsetof(sluice_frame, rows) == 16 && offsetof(sluice_frame, fields) == 20);
 CHECK(sizeof(struct ArrowSchema) == 72 && offsetof(struct ArrowSchema, release) == 56);
 CHECK(sizeof(struct ArrowArray) == 80 && offsetof(struct ArrowArray, release) == 64);
+CHECK(sizeof(sluice_gpu_frame) == 24 && offsetof(sluice_gpu_frame, address) == 0);
+CHECK(offsetof(sluice_gpu_frame, bytes) == 8 && offsetof(sluice_gpu_frame, partition) == 16);
+CHECK(offsetof(sluice_gpu_frame, rows) == 20);
+CHECK(sizeof(struct ArrowDeviceArray) == 128 && offsetof(struct ArrowDeviceArray, device_id) == 80);
+CHECK(offsetof(struct ArrowDeviceArray, device_type) == 88 && offsetof(struct ArrowDeviceArray, sync_event) == 96);
 CHECK(sizeof(struct ArrowArrayStream) == 40 && offsetof(struct ArrowArrayStream, release) == 24);

@@ -43,6 +43,14 @@ impl<'c> PartitionedColumns<'c> {
     pub unsafe fn of(batch: &'c DeviceBatch, ids: DeviceAddress, partitions: u32) -> Self {
         Self { columns: batch.columns(), rows: batch.rows(), ids, partitions }
     }
+
+    /// Columns of so many rows, the same.
+    ///
+    /// # Safety
+    /// As for [`Self::of`], of these columns.
+    pub unsafe fn described(columns: &'c [DeviceColumn], rows: usize, ids: DeviceAddress, partitions: u32) -> Self {
+        Self { columns, rows, ids, partitions }
+    }
 }
 
 /// Encodes rows by partition: the frames that [`sluice_columns::ColumnEncoder::encode_partitions`] makes of them. Waits

@@ -141,10 +141,9 @@ fn encode(
     partitions: u32,
     options: CodecOptions,
 ) -> Result<DeviceFrames, Declined> {
-    let mut on = on_device(setting, spec);
+    let on = on_device(setting, spec);
     // SAFETY: just made.
-    let batch = unsafe { DeviceBatch::import(&mut on.array, schema).unwrap() };
-    assert!(on.array.array.release.is_none(), "the source counts as released");
+    let batch = unsafe { DeviceBatch::describe(&on.array, schema).unwrap() };
     let bytes: Vec<u8> = ids.into_iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
     let on_device = upload(setting, &bytes);
     let ids = if ids.is_some() { on_device.address() } else { DeviceAddress(0) };
@@ -153,6 +152,7 @@ fn encode(
     let made = encode_columns(&setting.kernels, &setting.stream, columns, options, long());
     setting.stream.free(on_device);
     setting.stream.free(on.memory);
+    drop(OwnedArray::take_made(on.array.array));
     made
 }
 
@@ -598,9 +598,10 @@ fn the_producers_event_comes_first() {
     let array = array_at(&spec, &mut |_| memory.address().0);
     let mut handle = event.foreign();
     let sync_event = std::ptr::from_mut(&mut handle).cast();
-    let mut array = ArrowDeviceArray { array, device_id: 0, device_type: DEVICE_CUDA, sync_event, reserved: [0; 3] };
+    let array = ArrowDeviceArray { array, device_id: 0, device_type: DEVICE_CUDA, sync_event, reserved: [0; 3] };
     // SAFETY: just made; the event lives.
-    let batch = unsafe { DeviceBatch::import(&mut array, &schema_of(&["l"])).unwrap() };
+    let batch = unsafe { DeviceBatch::describe(&array, &schema_of(&["l"])).unwrap() };
+    assert_eq!((batch.rows(), batch.device()), (rows, 0));
     // SAFETY: as above.
     unsafe { setting.stream.stream().wait_for_foreign(*batch.event().cast()).unwrap() };
     // SAFETY: all live until the call has returned.
@@ -610,7 +611,8 @@ fn the_producers_event_comes_first() {
     check_frames(&setting, &made, &expected(&all, &vec![0; rows], 1, 1, FAST), "behind an event");
     producer.finish(long()).unwrap();
     setting.stream.free(memory);
-    drop((made, event, producer, batch, context));
+    drop(OwnedArray::take_made(array.array));
+    drop((made, event, producer, context));
     setting.finish();
 }
 
@@ -641,16 +643,16 @@ fn calls_that_fail_leave_nothing() {
 }
 
 #[test]
-fn arrays_that_contradict_themselves_are_refused_and_released() {
+fn arrays_that_contradict_themselves_are_refused() {
     let Some(setting) = Setting::new() else { return };
     let good = batch_of(2, vec![column(2, vec![None, Some(vec![0; 16])])]);
     let import = |spec: &ArraySpec, format: &str, change: &dyn Fn(&mut ArrowDeviceArray)| {
         let mut on = on_device(&setting, spec);
         change(&mut on.array);
         // SAFETY: just made; what it refers to is not followed to the device.
-        let batch = unsafe { DeviceBatch::import(&mut on.array, &schema_of(&[format])) };
-        assert!(on.array.array.release.is_none());
+        let batch = unsafe { DeviceBatch::describe(&on.array, &schema_of(&[format])) };
         setting.stream.free(on.memory);
+        drop(OwnedArray::take_made(on.array.array));
         batch.map(|batch| batch.rows()).map_err(|e| (e.kind, e.to_string()))
     };
     let is = |found: Result<usize, (ErrorKind, String)>, kind, text: &str| {
