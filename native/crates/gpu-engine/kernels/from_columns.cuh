@@ -1,5 +1,5 @@
 // From columns to rows by partition, without the rows: how long each would be, its partition, and then the words of
-// frames. What takes the bytes of rows elsewhere (vars.cuh, assemble.cuh) takes them from the columns too.
+// frames. What takes the bytes of rows elsewhere takes them from the columns too (column_vars.cuh, assemble.cuh).
 #pragma once
 #include "job.cuh"
 

@@ -1,5 +1,6 @@
 // All kernels, in one unit: for NVRTC as it is, for the host through host/kernels.cpp.
 #include "assemble.cuh"
+#include "column_vars.cuh"
 #include "cut.cuh"
 #include "decode.cuh"
 #include "entries.cuh"

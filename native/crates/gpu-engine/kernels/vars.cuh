@@ -20,7 +20,6 @@ struct Slot {
 struct Field {
   const u64* words;
   u32 kind;
-  const Column* source;  // null if rows lie in pages
   DEVICE Slot slot(u32 i) const {
     u64 word = words[i];
     u32 bytes = (u32)slot_bytes(kind, word);
@@ -51,18 +50,15 @@ __device__ inline u64 take_words(const EncodeJob& job, const Frame& frame, const
     Slot slot = i < frame.rows ? field.slot(i) : Slot{0, 0, 0};
     u64 total, here = before + block_scan(words_of_slot(slot.bytes), total);
     before += total;
-    u64 row = slot.bytes ? job.sorted_at[frame.first + i] : 0;
+    const u8* from = job.rows + (slot.bytes ? job.sorted_at[frame.first + i] + slot.at : 0);
     for (u32 k = 0; k < MOST_SLOT_WORDS && k < slot.bytes / 8; k++) {
-      u64 word = field.source ? word_of_slot(*field.source, (u32)row, k) : load64(job.rows + row + slot.at + 8 * k);
-      out[begin[k] + ((u32)(here >> (16 * k)) & 0xffff)] = word;
+      out[begin[k] + ((u32)(here >> (16 * k)) & 0xffff)] = load64(from + 8 * k);
     }
   }
   return counts;
 }
 
 DEVICE bool has_padding(const EncodeJob& job, u32 row, const Slot& slot) {
-  // Behind values of columns are zeros.
-  if (job.sources) return false;
   const u8* bytes = job.rows + job.sorted_at[row] + slot.at;
   for (u32 b = slot.size; b < slot.bytes; b++) {
     if (bytes[b] != 0) return true;
@@ -71,10 +67,9 @@ DEVICE bool has_padding(const EncodeJob& job, u32 row, const Slot& slot) {
 }
 
 // Puts the mode and the bytes of a frame's rows, of row i `bytes[i]` at `at[i]` of the row, both in shared memory,
-// where the thread of each row has put them; or of row i of `source` the value. How many bytes that is; none if the CPU
-// has to look at them.
-__device__ inline u32 put_bytes(const EncodeJob& job, u32 f, const Frame& frame, u32 mode, const Column* source,
-                                const u32* at, u32* bytes, u8* out) {
+// where the thread of each row has put them. How many bytes that is; none if the CPU has to look at them.
+__device__ inline u32 put_bytes(const EncodeJob& job, u32 f, const Frame& frame, u32 mode, const u32* at, u32* bytes,
+                                u8* out) {
   u32 all = 0;
   for (u32 start = 0; start < frame.rows; start += THREADS) {
     u32 i = start + threadIdx.x, total, here = block_scan(i < frame.rows ? bytes[i] : 0, total);
@@ -90,10 +85,7 @@ __device__ inline u32 put_bytes(const EncodeJob& job, u32 f, const Frame& frame,
   if (threadIdx.x == 0) out[0] = (u8)mode;
   for (u32 i = warp(); i < frame.rows; i += WARPS) {
     u32 end = i + 1 < frame.rows ? bytes[i + 1] : all;
-    u64 row = job.sorted_at[frame.first + i];
-    if (end == bytes[i]) continue;
-    const u8* from = source ? bytes_of(*source, span_of(*source, (u32)row)) : job.rows + row + at[i];
-    warp_copy(out + 1 + bytes[i], from, end - bytes[i]);
+    warp_copy(out + 1 + bytes[i], job.rows + job.sorted_at[frame.first + i] + at[i], end - bytes[i]);
   }
   return 1 + all;
 }
@@ -102,26 +94,12 @@ struct ByteRanges {
   u32 at[FRAME_ROWS], bytes[FRAME_ROWS];
 };
 
-// Whether the predicted kind gives each value of a column the slot that it has.
-__device__ inline bool predicts(const Frame& frame, const Field& field) {
-  u32 slots = !has_slot(*field.source) ? KIND_WORD : has_slot16(*field.source) ? KIND_VAR16 : KIND_VAR, wrong = 0;
-  if (slots == field.kind) return true;
-  if (slots == KIND_WORD) return false;
-  for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
-    wrong |= slot_bytes(slots, field.words[i]) != slot_bytes(field.kind, field.words[i]);
-  }
-  return !block_all(wrong, AnyBits());
-}
-
 __device__ inline void encode_field(const EncodeJob& job, u32 f, const Frame& frame, u32 number, ByteRanges& ranges) {
   u64* column = column_of(job, f, frame, bitset_words(job) + number);
-  Field field = {column, job.kinds[(u64)f * job.fields + number], job.sources ? job.sources + number : nullptr};
+  Field field = {column, job.kinds[(u64)f * job.fields + number]};
   u64 counts = 0;
   u32 item = 0, longest = 0;
-  if (field.source && !predicts(frame, field)) {
-    if (threadIdx.x == 0) atomicOr(&job.summary->status, NEEDS_ROWS);
-    counts = NO_WORDS;
-  } else if (field.kind != KIND_WORD) {
+  if (field.kind != KIND_WORD) {
     for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
       u32 bytes = field.slot(i).bytes;
       longest = bytes > longest ? bytes : longest;
@@ -142,7 +120,7 @@ __device__ inline void encode_field(const EncodeJob& job, u32 f, const Frame& fr
         ranges.bytes[i] = padded ? slot.bytes : slot.size;
       }
       u8* out = encoded_var_of(job, f, frame, number);
-      item = put_bytes(job, f, frame, padded ? MODE_FULL : MODE_TRIMMED, field.source, ranges.at, ranges.bytes, out);
+      item = put_bytes(job, f, frame, padded ? MODE_FULL : MODE_TRIMMED, ranges.at, ranges.bytes, out);
     }
     for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
       column[i] = column[i] == 0 ? 0 : (column[i] & 0xffffffffull) + 1;
@@ -162,13 +140,8 @@ __device__ inline void encode_tails(const EncodeJob& job, u32 f, const Frame& fr
     any |= ranges.bytes[i];
   }
   any = block_all(any, AnyBits());
-  // Rows of columns have none, if all their slots are predicted.
-  if (job.sources && any) {
-    if (threadIdx.x == 0) atomicOr(&job.summary->status, NEEDS_ROWS);
-    any = 0;
-  }
   u8* out = encoded_var_of(job, f, frame, job.fields);
-  u32 bytes = any ? put_bytes(job, f, frame, MODE_FULL, nullptr, ranges.at, ranges.bytes, out) : 0;
+  u32 bytes = any ? put_bytes(job, f, frame, MODE_FULL, ranges.at, ranges.bytes, out) : 0;
   if (threadIdx.x == 0) job.item_bytes[(u64)f * items_of(job) + job.words + 1] = bytes;
 }
 

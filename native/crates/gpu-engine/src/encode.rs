@@ -318,7 +318,10 @@ pub(crate) unsafe fn submit(
             }
             start!(stream, &kernels.predict_fields, per_frame, *job)?;
             let vars = kernels.blocks_for(frames * (u64::from(job.fields) + 1));
-            start!(stream, &kernels.encode_vars, vars, *job)?;
+            match origin {
+                Origin::Pages => start!(stream, &kernels.encode_vars, vars, *job)?,
+                Origin::Columns { .. } => start!(stream, &kernels.encode_vars_of_columns, vars, *job)?,
+            }
             if job.codec == CODEC_LZ4 {
                 start!(stream, &kernels.compress_vars, vars; WARP, *job)?;
             }

@@ -54,6 +54,7 @@ kernels! {
     measure_columns,
     list_rows,
     gather_columns,
+    encode_vars_of_columns,
     take_headers,
     measure_values,
     total_values,

@@ -91,6 +91,7 @@ EXPORT(scan_apply);
 EXPORT(measure_columns);
 EXPORT(list_rows);
 EXPORT(gather_columns);
+EXPORT(encode_vars_of_columns);
 EXPORT(take_headers);
 EXPORT(measure_values);
 EXPORT(total_values);

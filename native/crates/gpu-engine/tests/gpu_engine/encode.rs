@@ -98,8 +98,12 @@ fn what_the_kernels_do_not_take_is_declined() {
     let good = page(&[(0, vec![1; 16]), (2, vec![2; 24])], 0);
     assert_eq!(batch(&good, 40, 2, 3), Ok(2));
     assert_eq!(batch(&good, 0, 0, 0), Ok(0));
-    assert_eq!(batch(&good, 40, 2, 2), Err(Declined::CheckFailed("an entry of a page")));
-    assert_eq!(batch(&good, 8, 2, 3), Err(Declined::CheckFailed("an entry of a page")), "a row behind the page's end");
+    assert_eq!(batch(&good, 40, 2, 2), Err(Declined::CheckFailed("a row's partition, or its place in a page")));
+    assert_eq!(
+        batch(&good, 8, 2, 3),
+        Err(Declined::CheckFailed("a row's partition, or its place in a page")),
+        "a row behind the page's end"
+    );
     assert!(matches!(batch(&good, 41, 2, 3), Err(Declined::CheckFailed(_))), "more than the page has");
     assert!(matches!(batch(&good, 40, usize::MAX / 4, 3), Err(Declined::CheckFailed(_))));
     assert!(matches!(batch(&good, 40, 2, 0), Err(Declined::CheckFailed(_))));
