@@ -130,9 +130,9 @@ static void describe(struct table *table, const void *number, const void *offset
                                      .release = release_array};
 }
 
-static sluice_schema *make_schema(void) {
+static sluice_schema *make_schema(const char *second) {
   struct ArrowSchema id = {.format = "l", .name = "id", .release = release_schema};
-  struct ArrowSchema name = {.format = "u", .name = "name", .release = release_schema};
+  struct ArrowSchema name = {.format = second, .name = "name", .release = release_schema};
   struct ArrowSchema *children[] = {&id, &name};
   struct ArrowSchema batch = {.format = "+s", .n_children = 2, .children = children, .release = release_schema};
   sluice_schema *schema = NULL;
@@ -202,14 +202,24 @@ static void check_errors(sluice_gpu *gpu, const sluice_schema *schema, struct Ar
   expect(sluice_gpu_encode(gpu, schema, array, partitions, 1, 0, 1, &none) == SLUICE_DECLINED, "ids beyond 1 partition");
   expect(none == NULL && strstr(sluice_last_error(), "a row's partition") != NULL, "the message says what");
   expect(array->array.release != NULL, "the array stays the caller's");
+  expect(sluice_gpu_encode(gpu, schema, array, NULL, PARTITIONS, 0, 1, &none) == SLUICE_INVALID, "3 partitions, no ids");
+  expect(sluice_gpu_encode(gpu, schema, array, partitions, 0, 0, 1, &none) == SLUICE_INVALID, "no partitions");
+  const uint32_t *between = (const uint32_t *)(uintptr_t)(there + 2);
+  expect(sluice_gpu_encode(gpu, schema, array, between, PARTITIONS, 0, 1, &none) == SLUICE_INVALID, "ids not aligned");
   const uint8_t *frame = (const uint8_t *)"no frame at all, and neither one";
   size_t bytes = 32;
   struct ArrowDeviceArray out;
   expect(sluice_gpu_decode(gpu, schema, &frame, &bytes, 1, 0, &out) == SLUICE_DECLINED, "what is no frame");
   expect(out.array.release == NULL, "nothing was written");
+  const uint8_t *nowhere = NULL;
+  expect(sluice_gpu_decode(gpu, schema, &nowhere, &bytes, 1, 1, &out) == SLUICE_INVALID, "a frame that is not there");
+  sluice_schema *of_views = make_schema("vu");
+  expect(sluice_gpu_decode(gpu, of_views, &frame, &bytes, 1, 0, &out) == SLUICE_UNSUPPORTED, "no views");
+  sluice_schema_free(of_views);
   expect(sluice_gpu_decode(NULL, schema, &frame, &bytes, 1, 0, &out) == SLUICE_INVALID, "no GPU");
   sluice_gpu *other = NULL;
   expect(sluice_gpu_open("77", ".", 1 << 30, 1000, &other) == SLUICE_DECLINED && other == NULL, "no such GPU");
+  expect(sluice_gpu_open(NULL, ".", 1 << 20, 1000, &other) == SLUICE_INVALID, "too little memory");
 }
 
 int main(int count, char **arguments) {
@@ -226,7 +236,7 @@ int main(int count, char **arguments) {
   struct table table;
   describe(&table, (void *)(uintptr_t)of_numbers, (void *)(uintptr_t)of_offsets, (void *)(uintptr_t)of_text);
   struct ArrowDeviceArray array = {.array = table.batch, .device_type = ARROW_DEVICE_CUDA};
-  sluice_schema *schema = make_schema();
+  sluice_schema *schema = make_schema("u");
 
   sluice_gpu_frames *frames = NULL;
   check(sluice_gpu_encode(gpu, schema, &array, (const uint32_t *)(uintptr_t)of_ids, PARTITIONS, SLUICE_CODEC_NONE,

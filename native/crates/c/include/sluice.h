@@ -265,9 +265,9 @@ typedef struct sluice_gpu sluice_gpu;
 
 /* Opens a GPU, loads Sluice's kernels and tests them, which may take seconds. `device` is a number as nvidia-smi counts or
  * a UUID, NULL if the process sees one GPU only; `kernels` is the folder with the kernels (io/sluice/native/gpu of the
- * jar, build/gpu-kernels/jar of a build). No more than `memory` bytes of the GPU's memory are taken, in pieces of 64 MiB;
- * each wait ends after `timeout_ms`, and the GPU is lost then. Where there is no GPU, or no kernels for it, that is
- * SLUICE_DECLINED. */
+ * jar, build/gpu-kernels/jar of a build). No more than `memory` bytes of the GPU's memory are taken, at least 256 MiB, in
+ * pieces of up to 1 GiB, and given back when the GPU is freed. A wait for Sluice's own work that lasts longer than
+ * `timeout_ms` means that the GPU is lost. Where there is no GPU, or no kernels for it, that is SLUICE_DECLINED. */
 int32_t sluice_gpu_open(const char *device, const char *kernels, uint64_t memory, uint32_t timeout_ms,
                         sluice_gpu **out);
 /* When nobody has frames or arrays of it any more. */
@@ -288,11 +288,13 @@ typedef struct {
 typedef struct sluice_gpu_frames sluice_gpu_frames;
 
 /* Encodes a batch by partition: the frames that sluice_encode makes of the same rows. `array` has the columns of `schema`
- * in the GPU's memory; its sync_event is waited for there. `ids` is the address in the GPU's memory of each row's
- * partition; if it is NULL, there is one partition. Buffers are as long as Arrow says, values of up to 8 bytes aligned to
- * their length; other addresses than those of the GPU's memory lose the GPU. There are LZ4 and no codec; where another
- * one would have to look at long values, that is SLUICE_DECLINED, and so are rows of more than 64 KiB. Dictionaries and
- * views are SLUICE_UNSUPPORTED. */
+ * in the GPU's memory; its sync_event, and what the thread's default stream has to do, are waited for first: not in time
+ * is SLUICE_DECLINED. `ids` is the address in the GPU's memory of each row's partition, written before the call or before
+ * sync_event; if it is NULL, `partitions` is 1. Buffers are as long as Arrow says, values of up to 8 bytes aligned to their
+ * length; other addresses than those of the GPU's memory lose the GPU. Where a column has a mask, the mask says which
+ * values are null, and not null_count; a batch with a mask of its own is SLUICE_UNSUPPORTED, unless its null_count is 0.
+ * There are LZ4 and no codec; where another one would have to look at long values, that is SLUICE_DECLINED, and so are
+ * rows of more than 64 KiB. Dictionaries and views are SLUICE_UNSUPPORTED. */
 int32_t sluice_gpu_encode(const sluice_gpu *gpu, const sluice_schema *schema, const struct ArrowDeviceArray *array,
                           const uint32_t *ids, uint32_t partitions, int32_t codec, int32_t level,
                           sluice_gpu_frames **out);
@@ -306,9 +308,11 @@ int32_t sluice_gpu_frames_copy(const sluice_gpu *gpu, const sluice_gpu_frames *f
 void sluice_gpu_frames_free(sluice_gpu_frames *frames);
 
 /* Decodes whole frames to one batch of the schema's columns in the GPU's memory. The frames lie in the host's memory, or
- * in the GPU's if `on_gpu` is not 0; each begins at `frames[i]` and has `frame_bytes[i]` bytes (those of sluice_frame).
- * Writes the batch, which the caller releases, in any thread, when its own work with it has ended; its buffers are ready,
- * and sync_event is NULL. Where it fails, `out` is released. Frames that were compressed by a codec are SLUICE_DECLINED. */
+ * in the GPU's if `on_gpu` is not 0, and are there when the call begins; each begins at `frames[i]` and has
+ * `frame_bytes[i]` bytes (those of sluice_frame). Writes the batch, which the caller releases, in any thread, when its own
+ * work with it has ended; its buffers are ready, and sync_event is NULL. Where it fails, `out` is released. Frames that
+ * were compressed by a codec, or that have more than 1 MiB of rows, are SLUICE_DECLINED; schemas with dictionaries or views
+ * are SLUICE_UNSUPPORTED. */
 int32_t sluice_gpu_decode(const sluice_gpu *gpu, const sluice_schema *schema, const uint8_t *const *frames,
                           const size_t *frame_bytes, size_t n_frames, int32_t on_gpu, struct ArrowDeviceArray *out);
 

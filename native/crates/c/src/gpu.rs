@@ -7,14 +7,17 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use sluice_columns::ffi::ArrowDeviceArray;
-use sluice_columns::{DeviceBatch, Schema};
-use sluice_cuda::{DeviceAddress, Driver, Wait};
+use sluice_columns::{DeviceBatch, DeviceTarget, Schema};
+use sluice_cuda::{DeviceAddress, Driver, Wait, Waited};
 use sluice_gpu_engine::{Declined, DeviceFrames, FramesIn, GpuEngine, PartitionedColumns};
 use sluice_gpu_mem::{StreamArena, StreamArenaOptions};
 
 use crate::calls::options;
 use crate::guard::{CallError, guarded};
 use crate::handles::{array, borrow, free, give, place, room};
+
+/// Less has no room for a batch beside what the arena keeps.
+const LEAST_MEMORY: usize = 256 << 20;
 
 /// `sluice_gpu`.
 pub struct CGpu {
@@ -57,7 +60,8 @@ pub unsafe extern "C" fn sluice_gpu_open(
         let device = text(device, "device")?;
         let kernels = text(kernels, "kernels")?.ok_or(CallError::Null("kernels"))?;
         let limit = Duration::from_millis(timeout_ms.into());
-        let memory = usize::try_from(memory).map_err(|_| CallError::Argument(format!("memory {memory}")))?;
+        let memory = usize::try_from(memory).ok().filter(|memory| *memory >= LEAST_MEMORY);
+        let memory = memory.ok_or_else(|| CallError::Argument(format!("memory of less than {LEAST_MEMORY} bytes")))?;
         let driver = Driver::open().map_err(Declined::from)?;
         let context = driver.select(device).and_then(|device| device.context()).map_err(Declined::from)?;
         let arena = StreamArena::new(context.clone(), StreamArenaOptions::with_limit(memory));
@@ -110,10 +114,21 @@ pub unsafe extern "C" fn sluice_gpu_encode(
             let theirs = batch.device();
             return Err(CallError::Argument(format!("an array of GPU {theirs}, and this is GPU {ours}")));
         }
+        if partitions == 0 || partitions > i32::MAX as u32 || (ids.is_null() && partitions != 1) {
+            let ids = if ids.is_null() { "no ids" } else { "ids" };
+            return Err(CallError::Argument(format!("{partitions} partitions, and {ids}")));
+        }
+        if !ids.is_aligned() {
+            return Err(CallError::Argument(format!("ids at {ids:?}")));
+        }
         let options = options(codec, level)?;
         let stream = gpu.engine.attach();
         if let Some(event) = batch.event().cast::<*mut c_void>().as_ref() {
             stream.stream().wait_for_foreign(*event).map_err(Declined::from)?;
+        }
+        // A producer that is slow is no reason to give up the GPU.
+        if stream.stream().wait(gpu.wait()).map_err(Declined::from)? != Waited::Done {
+            return Err(Declined::NotTaken("what comes before the batch has not ended in time").into());
         }
         let columns = PartitionedColumns::of(&batch, DeviceAddress(ids.addr() as u64), partitions);
         give(out, gpu.engine.encode_columns(&stream, columns, options, gpu.wait())?);
@@ -195,7 +210,11 @@ pub unsafe extern "C" fn sluice_gpu_decode(
         let out = NonNull::new(out).ok_or(CallError::Null("out"))?;
         (*out.as_ptr()).array.release = None;
         let (gpu, schema) = (borrow(gpu, "gpu")?, borrow(schema, "schema")?);
+        DeviceTarget::of(schema, 0)?;
         let starts = array(frames, n_frames, "frames")?;
+        if starts.iter().any(|start| start.is_null()) {
+            return Err(CallError::Null("a frame"));
+        }
         let all = starts.iter().zip(array(frame_bytes, n_frames, "frame_bytes")?);
         let stream = gpu.engine.attach();
         let decode = |frames: FramesIn<'_>| gpu.engine.decode_columns(&stream, frames, schema, gpu.wait());

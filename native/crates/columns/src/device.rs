@@ -2,7 +2,7 @@
 //! each column, and arrays of columns that kernels have filled.
 //!
 //! Nothing here reads a buffer. What [`crate::Batch::import`] checks of the values, kernels check where the buffers are
-//! (`gpu-engine/kernels/source.cuh`).
+//! (`gpu-engine/kernels/source.cuh`), but for counts of nulls: where there is a mask, the mask decides.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -143,8 +143,8 @@ impl DeviceBatch {
     /// its owner's.
     ///
     /// # Errors
-    /// `Invalid` when the array contradicts itself or the schema; `Unsupported` for dictionaries, views and rows that
-    /// can be null, and for memory of another kind.
+    /// `Invalid` when the array contradicts itself or the schema; `Unsupported` for dictionaries and views, for a batch
+    /// that has a mask and does not say that none of its rows is null, and for memory of another kind.
     ///
     /// # Safety
     /// What the array refers to is as the interface defines it.
@@ -219,11 +219,13 @@ unsafe fn describe_column(array: &ArrowArray, field: &Field, skip: usize, rows: 
     }
     // SAFETY: `Source::of` has found as many buffers as the type has; the addresses are not followed.
     let address = |i: usize| unsafe { source.address(i) }.addr() as u64;
-    if array.null_count != 0 {
-        column.valid = address(0);
-        if array.null_count > 0 && column.valid == 0 {
-            return Err(ColumnError::invalid(format!("{} nulls, but no mask of them", array.null_count)));
-        }
+    column.valid = address(0);
+    if array.null_count > 0 && column.valid == 0 {
+        return Err(ColumnError::invalid(format!("{} nulls, but no mask of them", array.null_count)));
+    }
+    let end = (source.first + rows).checked_mul(column.width as usize).filter(|end| *end <= isize::MAX as usize);
+    if end.is_none() {
+        return Err(ColumnError::invalid(format!("{rows} values of {} bytes", column.width)));
     }
     column.values = address(1);
     column.bytes = if column.has_offsets() { address(2) } else { 0 };

@@ -177,6 +177,9 @@ impl Stream {
     /// Until this work is done `target .. target + bytes` is allocated on the device, and no work that is not ordered
     /// with this uses it.
     pub unsafe fn fill(&self, target: DeviceAddress, byte: u8, bytes: usize) -> Result<(), CudaError> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.context.call("cuMemsetD8Async", |calls| {
             // SAFETY: the caller's promises.
             unsafe { (calls.fill)(target.0, byte, bytes, self.handle) }

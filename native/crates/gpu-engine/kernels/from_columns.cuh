@@ -13,7 +13,8 @@ struct Measured {
 KERNEL measure_columns(const Column* columns, u32 fields, u32 words, u32 rows, u32* row_bytes, Measured* measured) {
   u64 sum = 0;
   u32 status = 0;
-  for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < rows; i += gridDim.x * THREADS) {
+  for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < rows; at += (u64)gridDim.x * THREADS) {
+    u32 i = (u32)at;
     u32 bytes = words * 8, wrong = 0;
     for (u32 field = 0; field < fields && bytes <= MOST_ROW_BYTES; field++) {
       bytes += measure_value(columns[field], i, MOST_ROW_BYTES, wrong);

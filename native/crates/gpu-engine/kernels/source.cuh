@@ -175,7 +175,7 @@ DEVICE u32 measure_value(const Column& c, u32 row, u32 most, u32& wrong) {
   }
   Span span = span_of(c, row);
   // Also of nulls: the offsets that follow count from theirs.
-  wrong |= span.at < 0 || span.end < span.at;
+  wrong |= span.at < 0 || span.end < span.at || (c.form != FORM_FIXED && !c.bytes && span.end > span.at);
   if (!valid || wrong) return 0;
   // Too long for a row, whatever else it has.
   return span.end - span.at > most ? most + 8 : (span.size() + 7) & ~7u;

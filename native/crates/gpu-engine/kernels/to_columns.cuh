@@ -29,12 +29,14 @@ DEVICE u64* lengths_of(const ColumnsJob& job, const Column& c) { return job.leng
 struct DecodedRow {
   const u64* words;
   const u8* target;
-  u32 stride, bytes;
+  u32 stride, first, bytes;
 
   DEVICE u64 word(u32 w) const { return words[(u64)w * stride]; }
-  // What the word of a field with a slot speaks of; null if that is not within the row.
+  // What the word of a field with a slot speaks of; null if that is not within the row. Bytes of the row's words, from
+  // 0 to `first`, are not there.
   DEVICE const u8* value(u64 word) const {
-    return (word >> 32) + (word & 0xffffffffull) <= bytes ? target + (word >> 32) : nullptr;
+    u64 at = word >> 32, size = word & 0xffffffffull;
+    return (at >= first || size == 0) && at + size <= bytes ? target + at : nullptr;
   }
 };
 
@@ -50,7 +52,7 @@ DEVICE bool decoded_row(const ColumnsJob& job, u32 r, DecodedRow& row) {
   u32 i = r - (u32)frame.lengths, stride = stride_of(frame.rows);
   const u64* columns = job.scratch + frame.scratch;
   const u64* begins = columns + (u64)job.words * stride;
-  row = {columns + i, job.target + frame.target + begins[i], stride, job.row_bytes[r]};
+  row = {columns + i, job.target + frame.target + begins[i], stride, job.words * 8, job.row_bytes[r]};
   return true;
 }
 
@@ -58,7 +60,7 @@ DEVICE bool is_null(const DecodedRow& row, u32 field) { return row.word(field / 
 
 // The first 32 bytes of each frame, one after another.
 KERNEL take_headers(const u64* frames, u32 count, u64* headers) {
-  for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count * 4; i += gridDim.x * THREADS) {
+  for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count * 4ull; i += (u64)gridDim.x * THREADS) {
     headers[i] = load64((const u8*)frames[i / 4] + 8 * (i % 4));
   }
 }
@@ -115,7 +117,8 @@ DEVICE void put_wide(u64* to, const u8* bytes, u32 size) {
   to[1] = high;
 }
 
-// False if the word is no value of the column's type. Zeros for nulls.
+// False if the word is no value of the column's type. Nulls are as the CPU has them: their words where any word is a
+// value, else zeros.
 DEVICE bool write_value(const Column& c, u32 r, const DecodedRow& row, bool valid, u64 word) {
   u8* to = (u8*)c.values + (u64)r * c.width;
   u32 size = (u32)word;
@@ -124,7 +127,7 @@ DEVICE bool write_value(const Column& c, u32 r, const DecodedRow& row, bool vali
   switch (c.form) {
     case FORM_NUMBER:
       fits = !valid || !(c.flags & FLAG_UNSIGNED) || word < 1ull << (8 * c.width);
-      put_number(to, valid ? word : 0, c.width);
+      put_number(to, valid || !(c.flags & FLAG_UNSIGNED) ? word : 0, c.width);
       break;
     case FORM_SCALED:
     case FORM_DAYS: {
@@ -139,8 +142,8 @@ DEVICE bool write_value(const Column& c, u32 r, const DecodedRow& row, bool vali
       *(u64*)to = valid ? word : 0;
       break;
     case FORM_DECIMAL:
-      ((u64*)to)[0] = valid ? word : 0;
-      ((u64*)to)[1] = valid && number < 0 ? ~0ull : 0;
+      ((u64*)to)[0] = word;
+      ((u64*)to)[1] = number < 0 ? ~0ull : 0;
       break;
     case FORM_WIDE: {
       const u8* from = row.value(word);
@@ -223,7 +226,7 @@ DEVICE bool has_high_bits(const u8* text, u64 bytes, u32 me) {
 // The bytes of columns with offsets, 8 threads a value.
 KERNEL write_value_bytes(ColumnsJob job) {
   u32 group = threadIdx.x / 8, me = threadIdx.x % 8, groups = THREADS / 8, wrong = 0;
-  u32 tiles = (job.row_count + groups - 1) / groups;
+  u32 tiles = job.row_count / groups + 1;
   for (u64 t = blockIdx.x; t < (u64)job.fields * tiles; t += gridDim.x) {
     u32 field = (u32)(t / tiles), r = (u32)(t % tiles) * groups + group;
     Column column = job.columns[field];

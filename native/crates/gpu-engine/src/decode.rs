@@ -14,6 +14,9 @@ use crate::submit::{Parameter, put, settled, start};
 
 /// The most words before a row's variable region.
 const MOST_WORDS: usize = 1024;
+/// The most bytes of a frame's rows, where columns are made of them: a thread may have all of them to look at. The
+/// encoder's frames have 160 KiB, and a last row.
+const MOST_BYTES_FOR_COLUMNS: usize = 1 << 20;
 /// Payloads and rows of each frame begin at a multiple of this.
 const ALIGN: usize = 8;
 /// Arrays of a frame with one element a row, beside its columns.
@@ -84,6 +87,9 @@ impl Plan {
         let columnar = header.encoding == ENCODING_COLUMNAR;
         if words > MOST_WORDS {
             return Err(Declined::TooLarge("fields of a row"));
+        }
+        if for_columns && bytes > MOST_BYTES_FOR_COLUMNS {
+            return Err(Declined::TooLarge("bytes of a frame's rows"));
         }
         if (columnar || for_columns) && rows * words * 8 > bytes {
             return Err(Declined::CheckFailed("rows without room for their words"));

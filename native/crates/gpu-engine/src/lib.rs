@@ -16,8 +16,9 @@
 //! 1. The frames are those of `sluice-codec`'s encoder, byte for byte: its choices are part of the block format
 //!    (`docs/block-format.md`, "The reference encoder").
 //! 2. A GPU never judges what is corrupt: whatever fails a check is [`Declined`], and the CPU does it again.
-//! 3. All memory of the device is one lease for each call, and is freed in the order of the stream.
-//! 4. What an encode copies to the host goes to a pinned buffer that is kept when the device is lost, because the
+//! 3. All memory of the device is one lease for each call, and is freed in the order of the stream. Calls for columns,
+//!    which learn only halfway how much they need, have two or three; for the last one they do not wait.
+//! 4. What a call copies to the host goes to a buffer, pinned or not, that is kept when the device is lost, because the
 //!    device may still write to it. A wait that fails loses the device.
 //! 5. Waits have a limit, and [`GpuAccelerator`] watches the calls between them: a driver that does not return holds up
 //!    the threads that are in its calls, and no others.

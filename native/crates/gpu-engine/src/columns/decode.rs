@@ -1,6 +1,7 @@
 //! Frames to columns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_codec::{FrameHeader, HEADER_BYTES};
 use sluice_columns::ffi::ArrowDeviceArray;
@@ -60,8 +61,8 @@ unsafe impl Parameter for ColumnsJob {}
 /// Waits for the frames' headers, if they are on the device; for the number of the values' bytes; and for the columns.
 ///
 /// # Errors
-/// A check failed, or the rows are none of the schema; a frame was compressed by a general codec, or is sealed; the
-/// schema has views or dictionaries; there is no memory, or the device fails. The CPU then decodes the frames, or says
+/// A check failed, or the rows are none of the schema; a frame was compressed by a general codec, is sealed, or has more
+/// than 1 MiB of rows; the schema has views or dictionaries; there is no memory, or the device fails. The CPU then decodes the frames, or says
 /// what is wrong with them.
 ///
 /// # Safety
@@ -83,7 +84,7 @@ pub unsafe fn decode_columns(
     if plan.frames.iter().any(|frame| frame.fields as usize != schema.fields.len()) {
         return Err(Declined::CheckFailed("rows of another number of fields"));
     }
-    let rows = u32::try_from(plan.rows).map_err(|_| Declined::TooLarge("rows of a call"))?;
+    let rows = i32::try_from(plan.rows).map_err(|_| Declined::TooLarge("rows of a call"))? as u32;
     let target = DeviceTarget::of(schema, plan.rows).map_err(|_| Declined::TooLarge("views or dictionaries"))?;
     let placed = Placed::of(&work, &plan, &target, rows)?;
     // SAFETY: the caller's promise.
@@ -251,14 +252,15 @@ impl Work<'_> {
         })?;
         let (found, totals) = (measured[0] as u32, &measured[1..]);
         check_found(found)?;
-        // Values of rows lie in their frames' bytes, no two in the same.
+        // Values of a column lie in its rows' bytes, no two in the same.
         if totals.iter().any(|bytes| *bytes > plan.target as u64) {
             return Err(Declined::CheckFailed("values that are more than their rows"));
         }
         let bytes = target.lay_out(totals).map_err(|_| Declined::TooLarge("bytes of a column's values"))?;
         let mut layout = Layout::default();
         let place = layout.array::<u8>(bytes.max(1));
-        let memory = layout.lease(self.stream, "the memory that the columns need", self.wait)?;
+        // Whoever holds memory does not wait for more: others may do the same.
+        let memory = layout.lease(self.stream, "the memory that the columns need", Wait::at_most(Duration::ZERO))?;
         target.place_at(place.in_lease(memory.address()));
         // SAFETY: as above; the columns' buffers are in the lease.
         let written = settled(on, self.wait, || unsafe {

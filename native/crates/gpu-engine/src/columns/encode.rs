@@ -1,5 +1,7 @@
 //! Columns to frames.
 
+use std::time::Duration;
+
 use sluice_codec::{CodecOptions, bitset_words};
 use sluice_columns::{DeviceBatch, DeviceColumn};
 use sluice_cuda::{DeviceAddress, Wait};
@@ -54,8 +56,8 @@ impl<'c> PartitionedColumns<'c> {
 }
 
 /// Encodes rows by partition: the frames that [`sluice_columns::ColumnEncoder::encode_partitions`] makes of them. Waits
-/// for the length of the rows, for the number of frames, and for what each of them is. What is in the stream before,
-/// such as a wait for the producer's event, comes before it.
+/// for the length of the rows, for the number of frames, for what each of them is, and for the copy that is kept. What
+/// is in the stream before, such as a wait for the producer's event, comes before it, in the time of the first wait.
 ///
 /// # Errors
 /// A check failed; there are more columns, or longer rows, than the kernels take; a column's numbers look like places
@@ -75,7 +77,9 @@ pub fn encode_columns(
     if partitions == 0 || partitions == u32::MAX || (ids.0 == 0 && partitions != 1 && rows > 0) {
         return Err(Declined::CheckFailed("the partitions of the rows"));
     }
-    let Ok(_) = u32::try_from(rows) else { return Err(Declined::TooLarge("rows of a batch")) };
+    if i32::try_from(rows).is_err() {
+        return Err(Declined::TooLarge("rows of a batch"));
+    }
     if rows == 0 {
         return Ok(DeviceFrames { memory: stream.lease(1, wait)?, frames: Vec::new(), bytes: 0 });
     }
@@ -189,7 +193,8 @@ impl Work<'_> {
             return Err(Declined::WrongResult("the number of the frames' bytes or rows"));
         }
         let bytes = usize::try_from(end).map_err(|_| Declined::TooLarge(BATCH_MEMORY))?;
-        let memory = self.stream.lease(bytes.next_multiple_of(8), self.wait)?;
+        // Whoever holds memory does not wait for more: others may do the same.
+        let memory = self.stream.lease(bytes.next_multiple_of(8), Wait::at_most(Duration::ZERO))?;
         // SAFETY: the output has as many bytes (`check`), and the lease too; both are this stream's.
         let copied = unsafe { on.copy_on_device(memory.address(), DeviceAddress(job.output), bytes) };
         if let Err(why) = copied.map_err(Declined::from).and_then(|()| crate::submit::finish(on, self.wait)) {

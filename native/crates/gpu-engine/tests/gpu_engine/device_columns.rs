@@ -388,6 +388,8 @@ fn values_that_no_row_can_have_are_declined() {
     let interval = |nanos: i64| Some([[0; 8], nanos.to_le_bytes()].concat());
     assert_eq!(of_one(&setting, "tin", 1, vec![None, interval(-5000)]), Ok(1));
     assert_eq!(of_one(&setting, "tin", 1, vec![None, interval(-5001)]), bad);
+    assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[0, 0, 0]), None]), Ok(1));
+    assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[0, 0, 5]), None]), bad);
     let text = Some(b"abcdef".to_vec());
     assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[1, 1, 6]), text.clone()]), Ok(1));
     assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[3, 1, 6]), text.clone()]), bad);
@@ -433,6 +435,35 @@ fn what_the_kernels_do_not_take_is_declined() {
     setting.finish();
 }
 
+/// A mask says which values are null, whatever the count of nulls is.
+#[test]
+fn the_mask_decides() {
+    let Some(setting) = Setting::new() else { return };
+    let words = Some((1..=40u64).flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+    let rows: Vec<Vec<u8>> =
+        (1..=40).map(|i| unsafe_row(&[if i <= 8 { Value::Null } else { Value::Word(i) }])).collect();
+    for null_count in [0, -1, 8, 3] {
+        let mut nulls = column(40, vec![Some(vec![0, 0xFF, 0xFF, 0xFF, 0xFF]), words.clone()]);
+        nulls.null_count = null_count;
+        let made = encode(&setting, &batch_of(40, vec![nulls]), &schema_of(&["l"]), None, 1, FAST).unwrap();
+        check_frames(&setting, &made, &expected(&rows, &[0; 40], 1, 1, FAST), "with a mask");
+    }
+    setting.finish();
+}
+
+/// A null's word in a frame that others have made: columns have it where the CPU's have it.
+#[test]
+fn what_is_below_a_null_is_the_same_as_on_the_cpu() {
+    let Some(setting) = Setting::new() else { return };
+    let row = [1u64, 77].map(u64::to_le_bytes).concat();
+    let block = row_frames(&vec![row; 40], 1, FAST).concat();
+    for format in formats_for_device().iter().filter(|format| *format != "n") {
+        let schema = schema_of(&[format]);
+        check_decode(&setting, FramesIn::Host(&[&block]), &block, &schema, std::slice::from_ref(format));
+    }
+    setting.finish();
+}
+
 /// Numbers that say where a value would lie, if they were words of strings: the CPU's encoder lays the rows out.
 #[test]
 fn numbers_that_look_like_places_are_declined() {
@@ -459,6 +490,10 @@ fn numbers_that_look_like_places_are_declined() {
     setting.finish();
 }
 
+fn no_value() -> Result<(), Declined> {
+    Err(Declined::CheckFailed("a frame, or a value of its rows"))
+}
+
 fn decode_of(setting: &Setting, frame: &[u8], formats: &[&str]) -> Result<(), Declined> {
     // SAFETY: frames of the host.
     let made = unsafe {
@@ -475,11 +510,10 @@ fn frames_that_are_none_of_the_schema_are_declined() {
         let number = frame(&[Value::Word(300)], options);
         assert_eq!(decode_of(&setting, &number, &["l"]), Ok(()));
         assert_eq!(decode_of(&setting, &number, &["S"]), Ok(()));
-        let no_value = Err(Declined::CheckFailed("a frame, or a value of its rows"));
-        assert_eq!(decode_of(&setting, &number, &["C"]), no_value);
-        assert_eq!(decode_of(&setting, &number, &["tss:"]), no_value);
+        assert_eq!(decode_of(&setting, &number, &["C"]), no_value());
+        assert_eq!(decode_of(&setting, &number, &["tss:"]), no_value());
         // Its words are no places within rows.
-        assert_eq!(decode_of(&setting, &frame(&[Value::Word(99 << 32 | 8)], options), &["u"]), no_value);
+        assert_eq!(decode_of(&setting, &frame(&[Value::Word(99 << 32 | 8)], options), &["u"]), no_value());
         let fields = Err(Declined::CheckFailed("rows of another number of fields"));
         assert_eq!(decode_of(&setting, &number, &["l", "l"]), fields);
         let text = |bytes: &[u8]| frame(&[Value::Bytes(bytes.to_vec())], options);
@@ -497,13 +531,26 @@ fn frames_that_are_none_of_the_schema_are_declined() {
             b"\xf0\x82\x82\xac",
         ];
         for bytes in wrong {
-            assert_eq!(decode_of(&setting, &text(bytes), &["U"]), no_value, "{bytes:?}");
+            assert_eq!(decode_of(&setting, &text(bytes), &["U"]), no_value(), "{bytes:?}");
             assert_eq!(decode_of(&setting, &text(bytes), &["Z"]), Ok(()), "{bytes:?}");
         }
-        assert_eq!(decode_of(&setting, &text(b"1234"), &["w:5"]), no_value);
-        assert_eq!(decode_of(&setting, &text(b""), &["d:38,0"]), no_value);
-        assert_eq!(decode_of(&setting, &text(&[1; 17]), &["d:38,0"]), no_value);
+        assert_eq!(decode_of(&setting, &text(b"1234"), &["w:5"]), no_value());
+        assert_eq!(decode_of(&setting, &text(b""), &["d:38,0"]), no_value());
+        assert_eq!(decode_of(&setting, &text(&[1; 17]), &["d:38,0"]), no_value());
     }
+    // A value that is said to lie among its row's words, which are nowhere: the CPU has rows to look at.
+    for options in [FAST, PLAIN] {
+        let row = [0u64, 8].map(u64::to_le_bytes).concat();
+        let within = row_frames(&vec![row; 50], 1, options).concat();
+        assert_eq!(decode_of(&setting, &within, &["z"]), no_value(), "{options:?}");
+        let row = [0u64, 8 << 32 | 8].map(u64::to_le_bytes).concat();
+        let within = row_frames(&vec![row; 50], 1, options).concat();
+        for format in ["z", "w:8", "d:38,0"] {
+            assert_eq!(decode_of(&setting, &within, &[format]), no_value(), "{options:?}, '{format}'");
+        }
+    }
+    let long = row_frames(&[unsafe_row(&[Value::Bytes(vec![b'a'; 2 << 20])])], 1, PLAIN).concat();
+    assert_eq!(decode_of(&setting, &long, &["z"]), Err(Declined::TooLarge("bytes of a frame's rows")));
     // Two values in the same bytes of a row.
     let row = [[0u64, 24 << 32 | 40, 24 << 32 | 40].map(u64::to_le_bytes).concat(), vec![65; 40]].concat();
     let shared = row_frames(&vec![row; 9], 2, PLAIN).concat();
@@ -682,5 +729,17 @@ fn arrays_that_contradict_themselves_are_refused() {
         }
     };
     is(import(&good, "l", &misaligned), ErrorKind::Invalid, "not aligned");
+    let masked = with(&|s| s.buffers[0] = Some(vec![0xFF]));
+    assert_eq!(import(&masked, "l", &same), Ok(2), "a mask, and no row is null");
+    is(
+        import(&with(&|s| (s.buffers[0], s.null_count) = (Some(vec![0xFF]), -1)), "l", &same),
+        ErrorKind::Unsupported,
+        "",
+    );
+    let far = |a: &mut ArrowDeviceArray| {
+        // SAFETY: there is one child.
+        unsafe { (**a.array.children).offset = 1 << 55 }
+    };
+    is(import(&good, "w:2147483647", &far), ErrorKind::Invalid, "values of 2147483647 bytes");
     setting.finish();
 }
