@@ -61,9 +61,9 @@ unsafe impl Parameter for ColumnsJob {}
 /// Waits for the frames' headers, if they are on the device; for the number of the values' bytes; and for the columns.
 ///
 /// # Errors
-/// A check failed, or the rows are none of the schema; a frame was compressed by a general codec, is sealed, or has more
-/// than 1 MiB of rows; the schema has views or dictionaries; there is no memory, or the device fails. The CPU then decodes the frames, or says
-/// what is wrong with them.
+/// A check failed, or the rows are none of the schema; a frame was compressed by a general codec, is sealed, or has
+/// more than 1 MiB of rows; the schema has views or dictionaries; there is no memory, or the device fails. The CPU then
+/// decodes the frames, or says what is wrong with them.
 ///
 /// # Safety
 /// Frames of the device are in memory that it reads, as long as is said, and nobody writes to them before this returns.
