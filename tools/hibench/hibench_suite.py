@@ -141,7 +141,9 @@ class HiBench:
         script = self.sources / "bin" / "workloads" / WORKLOADS[workload].folder / name
         conf = self.write_conf(setup, engine, report_name)
         # The SQL workloads remove every folder called metastore_db below the one they are started in.
-        status = run(["bash", str(script)], log, SCRIPT_SECONDS, cwd=self.place.fresh("cwd"),
+        here = self.place.fresh("cwd")
+        link_urls(here, self.place.folder("tmp"))
+        status = run(["bash", str(script)], log, SCRIPT_SECONDS, cwd=here,
                      env={**setup.environment, "HIBENCH_CONF_FOLDER": str(conf)})
         if status:
             raise Failure(f"{workload}: {name} on {engine} failed with status {status}; its output is in {log}")
@@ -191,6 +193,14 @@ def one_file(folder, pattern):
     if len(found) != 1:
         raise Failure(f"{folder} has {len(found)} files {pattern} where HiBench's build makes one")
     return found[0]
+
+
+def link_urls(folder, target):
+    """Lets file:/… of `target` be opened as a path relative to `folder`: the generator of the SQL workloads' tables opens
+    files of Hadoop's cache by the names that they have in its local runner, which are URLs."""
+    link = folder / f"file:{target}"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(target)
 
 
 def write_hadoop_conf(folder, temporary):

@@ -5,6 +5,7 @@ import datetime
 import io
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -84,6 +85,17 @@ class FolderTest(unittest.TestCase):
         for workload in hibench_suite.WORKLOADS.values():
             self.write(f"h/conf/workloads/{workload.folder}.conf", CONF)
         return self.folder / "h"
+
+
+class HadoopsCacheTest(FolderTest):
+    def test_urls_of_hadoops_folder_are_paths_below_the_scripts(self):
+        self.write("tmp/user_agents", "some")
+        here, target = self.folder / "cwd", self.folder / "tmp"
+        here.mkdir()
+        hibench_suite.link_urls(here, target)
+        self.assertEqual((here / f"file:{target}/user_agents").read_text(), "some")
+        shutil.rmtree(here)
+        self.assertTrue((target / "user_agents").exists())
 
 
 class SequenceFileTest(FolderTest):
