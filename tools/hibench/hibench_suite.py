@@ -196,8 +196,8 @@ def one_file(folder, pattern):
 
 
 def link_urls(folder, target):
-    """Lets file:/… of `target` be opened as a path relative to `folder`: the generator of the SQL workloads' tables opens
-    files of Hadoop's cache by the names that they have in its local runner, which are URLs."""
+    """Lets file:/… of `target` be opened as a path relative to `folder`: the generator of the SQL workloads' tables
+    opens files of Hadoop's cache by the names that they have in its local runner, which are URLs."""
     link = folder / f"file:{target}"
     link.parent.mkdir(parents=True)
     link.symlink_to(target)
