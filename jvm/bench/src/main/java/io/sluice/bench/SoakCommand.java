@@ -52,7 +52,7 @@ final class SoakCommand implements Callable<Integer> {
   @Option(names = "--lasting",
       description = "One pair of applications for the whole time, and only faults that end no process; what they hold "
           + "is sampled after every tenth program, which is always the same, and drawn. Exits with 1 if memory, "
-          + "threads, descriptors, mappings or files of Sluice's grow, or if they "
+          + "threads, descriptors, mappings or files of Sluice's grow more than stock's, or if they "
           + "vary so much that nobody can tell.") private boolean lasting;
 
   @Option(names = "--each",

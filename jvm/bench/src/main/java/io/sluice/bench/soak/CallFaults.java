@@ -76,9 +76,12 @@ final class CallFaults {
         dice.between(500, 5_000));
   }
 
-  /** By less than what Spark waits for a heartbeat, which it measures by this clock. */
+  /**
+   * By less than what is left of the 60 s that the master of local-cluster waits for a heartbeat, which it measures by
+   * this clock, when the next one is due: workers send one every 15 s. Else it removes both and their executors.
+   */
   static boolean stepClock(Target target, Dice dice) throws InterruptedException {
-    return change(target, new Control(0, 0, dice.between(-60, 60) * MS_PER_S, false, false, 0),
+    return change(target, new Control(0, 0, dice.between(-60, 40) * MS_PER_S, false, false, 0),
         dice.between(500, 5_000));
   }
 

@@ -1,6 +1,7 @@
 package io.sluice.bench.soak;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -48,6 +49,15 @@ record Trend(int samples, double median, double perHour, double error) {
     double[] sorted = y.clone();
     Arrays.sort(sorted);
     return new Trend(x.length, y.length == 0 ? 0 : sorted[y.length / 2], slope, error);
+  }
+
+  /** This one less the mean of others. */
+  Trend above(List<Trend> others) {
+    double mean = others.stream().mapToDouble(Trend::perHour).average().orElse(0);
+    double squares = others.stream().mapToDouble(each -> each.error() * each.error()).sum();
+    int fewest = others.stream().mapToInt(Trend::samples).min().orElse(0);
+    return new Trend(Math.min(samples, fewest), median, perHour - mean,
+        Math.sqrt(error * error + squares / Math.max(1, others.size() * others.size())));
   }
 
   /** Undecided where there are few samples, or where they vary more than such a rise. */

@@ -42,6 +42,18 @@ class EnduranceTest {
   }
 
   @Test
+  void whatStockRisesByIsNotSluices() throws IOException {
+    Endurance endurance = Endurance.read(samples(0.05, 0.05, 0.005, 7));
+    String text = String.join("\n", endurance.lines());
+    assertTrue(endurance.holds(), text);
+    assertTrue(endurance.lines().stream().anyMatch(
+        line -> line.matches("  sluice  executor-7 +rss_mib +as stock +median .*")), text);
+    assertTrue(endurance.lines().stream().anyMatch(line -> line.matches("  stock   executor-7 +rss_mib +grows .*")),
+        text);
+    assertFalse(Endurance.read(samples(0.05, 0.02, 0.005, 7)).holds(), "three percent more");
+  }
+
+  @Test
   void whatVariesTooMuchIsUndecidedAndTheFirstQuarterDoesNotCount() {
     double[] hours = new double[MINUTES];
     double[] wild = new double[MINUTES];
@@ -122,12 +134,17 @@ class EnduranceTest {
 
   /** Sluice's executor grows by {@code growth} an hour; all resident memory varies by {@code noise} of itself. */
   private Path samples(double growth, double noise, int executor) throws IOException {
+    return samples(growth, 0, noise, executor);
+  }
+
+  /** The same, and stock's grows by {@code ofStock}. */
+  private Path samples(double growth, double ofStock, double noise, int executor) throws IOException {
     Random random = new Random(1);
     StringBuilder text = new StringBuilder(Samples.HEADER).append('\n');
     for (int minute = 0; minute < MINUTES; minute++) {
       for (String engine : List.of("stock", "sluice")) {
         String when = minute * 60 + ",1," + engine + "," + 10 * minute;
-        double grown = engine.equals("sluice") ? 1 + growth * minute / 60 : 1;
+        double grown = 1 + (engine.equals("sluice") ? growth : ofStock) * minute / 60;
         text.append(process(when, "driver", 900 * (1 + noise * random.nextGaussian())))
             .append(process(when, "executor-" + executor, 1_500 * grown * (1 + noise * random.nextGaussian())))
             .append(when).append(",folder,,,,,,12,3\n");
