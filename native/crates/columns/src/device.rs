@@ -244,7 +244,6 @@ unsafe fn describe_column(array: &ArrowArray, field: &Field, skip: usize, rows: 
 pub struct DeviceTarget {
     columns: Vec<DeviceColumn>,
     rows: usize,
-    bytes: usize,
 }
 
 /// Buffers begin at a multiple of this.
@@ -270,7 +269,7 @@ impl DeviceTarget {
             Ok(column)
         };
         let columns = schema.fields.iter().enumerate().map(column).collect::<Result<_>>()?;
-        Ok(Self { columns, rows, bytes: 0 })
+        Ok(Self { columns, rows })
     }
 
     /// The columns.
@@ -313,7 +312,6 @@ impl DeviceTarget {
                 column.bytes = place(usize::try_from(bytes).map_err(|_| too_long())?)?;
             }
         }
-        self.bytes = at;
         Ok(at)
     }
 

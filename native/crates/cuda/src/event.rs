@@ -72,12 +72,8 @@ impl Event {
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
     }
 
-    /// The driver's handle (`CUevent`), for code that takes such; valid as long as this value.
-    pub fn foreign(&self) -> *mut c_void {
-        self.handle
-    }
-
-    pub(crate) fn handle(&self) -> sys::Event {
+    /// The driver's handle (`CUevent`), valid as long as this value.
+    pub fn handle(&self) -> *mut c_void {
         self.handle
     }
 }

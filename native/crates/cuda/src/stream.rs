@@ -226,9 +226,8 @@ impl Stream {
     /// # Errors
     /// The device is lost.
     pub fn wait_for(&self, event: &Event) -> Result<(), CudaError> {
-        // SAFETY: both handles are valid.
-        self.context
-            .call("cuStreamWaitEvent", |calls| unsafe { (calls.stream_wait_event)(self.handle, event.handle(), 0) })
+        // SAFETY: the event is there until this returns.
+        unsafe { self.wait_for_foreign(event.handle()) }
     }
 
     /// Lets later work of this stream wait for an event that other code has made (`CUevent`, which is CUDA's runtime's

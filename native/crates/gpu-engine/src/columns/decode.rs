@@ -13,9 +13,10 @@ use crate::declined::Declined;
 use crate::decode::{DecodeFrame, DecodeJob, Plan};
 use crate::encode_scratch::STAGING_BYTES;
 use crate::kernels::Kernels;
+use crate::radix::{RadixArrays, RadixScratch, scan};
 use crate::scratch::{Layout, Place};
 use crate::staging::Staging;
-use crate::submit::{Parameter, THREADS, finish, put, settled, start};
+use crate::submit::{Parameter, THREADS, put, settled, start};
 
 /// What [`ColumnsJob::found`] says.
 const FRAME_NEEDS_CODEC: u32 = 2;
@@ -98,7 +99,7 @@ struct Placed {
     memory: StreamLease,
     decode: DecodeJob,
     columns: ColumnsJob,
-    radix: crate::radix::RadixArrays,
+    radix: RadixArrays,
 }
 
 impl Placed {
@@ -116,10 +117,10 @@ impl Placed {
         let status = layout.array::<u32>(plan.frames.len());
         let columns = layout.array::<DeviceColumn>(fields);
         let lengths = layout.array::<u64>(lengths);
-        // From here on, what is 0 at first.
+        // What was found, and then the totals.
         let totals = layout.array::<u64>(with_offsets + 1);
         let nulls = layout.array::<u32>(fields);
-        let radix = crate::radix::RadixScratch::of(&mut layout, 0, plan.rows + 1);
+        let radix = RadixScratch::of(&mut layout, 0, plan.rows + 1);
         let memory = layout.lease(work.stream, "the memory that the frames need", work.wait)?;
         let at = |place: Place| place.in_lease(memory.address());
         // Addresses of frames on the device are those of the device.
@@ -143,7 +144,7 @@ impl Placed {
             scratch: decode.scratch,
             columns: at(columns),
             lengths: at(lengths),
-            // What was found lies before the totals, so that both come to the host at once.
+            // Behind what was found, so that both come to the host at once.
             totals: at(totals) + 8,
             nulls: at(nulls),
             found: at(totals),
@@ -245,7 +246,7 @@ impl Work<'_> {
             let each = plan.rows + 1;
             for column in 0..totals {
                 let lengths = job.lengths + (column * each * size_of::<u64>()) as u64;
-                crate::radix::scan(self.kernels, on, placed.radix, lengths, each)?;
+                scan(self.kernels, on, placed.radix, lengths, each)?;
             }
             start!(on, &self.kernels.total_values, 1, job)?;
             staging.get::<u64>(on, job.found, totals + 1, self.wait).map(<[u64]>::to_vec)
@@ -275,7 +276,7 @@ impl Work<'_> {
             check_found(found)?;
             staging.get::<u32>(on, job.nulls, job.fields as usize, self.wait).map(<[u32]>::to_vec)
         });
-        let nulls = match written.and_then(|nulls| finish(on, self.wait).map(|()| nulls)) {
+        let nulls = match written {
             Ok(nulls) => nulls,
             Err(why) => {
                 self.stream.free(memory);

@@ -1,6 +1,9 @@
 //! Columns in the device's memory: the frames that the CPU makes of the same rows, and the arrays that it makes of
 //! frames, byte for byte.
 
+mod memory;
+mod refused;
+
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
@@ -100,7 +103,7 @@ fn on_device(setting: &Setting, spec: &ArraySpec) -> OnDevice {
         bytes.resize(bytes.len().next_multiple_of(64), 0xEE);
         at as u64
     };
-    drop(OwnedArray::take_made(array_at(spec, &mut collect)));
+    drop(owned(array_at(spec, &mut collect)));
     let memory = upload(setting, &bytes);
     let (base, mut at) = (memory.address().0, 0);
     let array = array_at(spec, &mut |buffer| {
@@ -113,15 +116,9 @@ fn on_device(setting: &Setting, spec: &ArraySpec) -> OnDevice {
     OnDevice { memory, array }
 }
 
-trait TakeMade {
-    fn take_made(array: ArrowArray) -> OwnedArray;
-}
-
-impl TakeMade for OwnedArray {
-    fn take_made(mut array: ArrowArray) -> OwnedArray {
-        // SAFETY: just made.
-        unsafe { OwnedArray::take(&mut array).unwrap() }
-    }
+fn owned(mut array: ArrowArray) -> OwnedArray {
+    // SAFETY: just made.
+    unsafe { OwnedArray::take(&mut array).unwrap() }
 }
 
 /// A batch without what there is no way for on a device.
@@ -152,7 +149,7 @@ fn encode(
     let made = encode_columns(&setting.kernels, &setting.stream, columns, options, long());
     setting.stream.free(on_device);
     setting.stream.free(on.memory);
-    drop(OwnedArray::take_made(on.array.array));
+    drop(owned(on.array.array));
     made
 }
 
@@ -291,6 +288,27 @@ fn check(setting: &Setting, made: &RandomBatch, formats: &[String], partitions: 
     check_decode(setting, FramesIn::Host(&of_host), &block, &schema, formats);
 }
 
+/// A column of so many values.
+fn column(length: usize, buffers: Vec<Option<Vec<u8>>>) -> ArraySpec {
+    ArraySpec { length: length as i64, buffers, ..ArraySpec::default() }
+}
+
+fn bytes_of<const N: usize>(values: &[[u8; N]]) -> Option<Vec<u8>> {
+    Some(values.concat())
+}
+
+fn schema_of(formats: &[&str]) -> Schema {
+    SchemaSpec::batch(formats.iter().map(|format| SchemaSpec::of(format)).collect()).read().unwrap()
+}
+
+fn decode_of(setting: &Setting, frame: &[u8], formats: &[&str]) -> Result<(), Declined> {
+    // SAFETY: frames of the host.
+    let made = unsafe {
+        decode_columns(&setting.kernels, &setting.stream, FramesIn::Host(&[frame]), &schema_of(formats), long())
+    };
+    made.map(|made| drop(owned(made.array)))
+}
+
 /// A bit of everything.
 pub fn work(setting: &Setting) {
     let formats: Vec<String> =
@@ -348,398 +366,19 @@ fn many_columns_and_many_rows() {
     setting.finish();
 }
 
-/// A column of so many values.
-fn column(length: usize, buffers: Vec<Option<Vec<u8>>>) -> ArraySpec {
-    ArraySpec { length: length as i64, buffers, ..ArraySpec::default() }
-}
-
-fn bytes_of<const N: usize>(values: &[[u8; N]]) -> Option<Vec<u8>> {
-    Some(values.concat())
-}
-
-fn schema_of(formats: &[&str]) -> Schema {
-    SchemaSpec::batch(formats.iter().map(|format| SchemaSpec::of(format)).collect()).read().unwrap()
-}
-
-/// What becomes of one column in one partition.
-fn of_one(setting: &Setting, format: &str, rows: usize, buffers: Vec<Option<Vec<u8>>>) -> Result<usize, Declined> {
-    let spec = batch_of(rows as i64, vec![column(rows, buffers)]);
-    encode(setting, &spec, &schema_of(&[format]), None, 1, FAST).map(|made| made.frames().len())
-}
-
+/// No frame at all gives columns of no rows.
 #[test]
-fn values_that_no_row_can_have_are_declined() {
+fn no_frames_are_columns_of_no_rows() {
     let Some(setting) = Setting::new() else { return };
-    let bad = Err(Declined::CheckFailed("a value that no row can have, or an offset"));
-    let i64s = |values: &[i64]| bytes_of(&values.iter().map(|v| v.to_le_bytes()).collect::<Vec<_>>());
-    let i32s = |values: &[i32]| bytes_of(&values.iter().map(|v| v.to_le_bytes()).collect::<Vec<_>>());
-    let i128s = |values: &[i128]| bytes_of(&values.iter().map(|v| v.to_le_bytes()).collect::<Vec<_>>());
-    assert_eq!(of_one(&setting, "L", 2, vec![None, i64s(&[1, i64::MAX])]), Ok(1));
-    assert_eq!(of_one(&setting, "L", 2, vec![None, i64s(&[1, -1])]), bad);
-    assert_eq!(of_one(&setting, "tsn:", 2, vec![None, i64s(&[1000, -1000])]), Ok(1));
-    assert_eq!(of_one(&setting, "tsn:", 2, vec![None, i64s(&[1000, 1001])]), bad);
-    assert_eq!(of_one(&setting, "tss:", 1, vec![None, i64s(&[i64::MIN / 1_000_000])]), Ok(1));
-    assert_eq!(of_one(&setting, "tss:", 1, vec![None, i64s(&[i64::MIN / 1_000_000 - 1])]), bad);
-    assert_eq!(of_one(&setting, "tss:", 1, vec![None, i64s(&[i64::MAX / 1_000_000 + 1])]), bad);
-    assert_eq!(of_one(&setting, "tdm", 1, vec![None, i64s(&[86_400_001])]), bad);
-    assert_eq!(of_one(&setting, "tdm", 1, vec![None, i64s(&[86_400_000 << 32])]), bad);
-    assert_eq!(of_one(&setting, "d:7,0", 2, vec![None, i128s(&[i64::MAX.into(), i64::MIN.into()])]), Ok(1));
-    assert_eq!(of_one(&setting, "d:7,0", 1, vec![None, i128s(&[i128::from(i64::MAX) + 1])]), bad);
-    let interval = |nanos: i64| Some([[0; 8], nanos.to_le_bytes()].concat());
-    assert_eq!(of_one(&setting, "tin", 1, vec![None, interval(-5000)]), Ok(1));
-    assert_eq!(of_one(&setting, "tin", 1, vec![None, interval(-5001)]), bad);
-    assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[0, 0, 0]), None]), Ok(1));
-    assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[0, 0, 5]), None]), bad);
-    let text = Some(b"abcdef".to_vec());
-    assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[1, 1, 6]), text.clone()]), Ok(1));
-    assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[3, 1, 6]), text.clone()]), bad);
-    assert_eq!(of_one(&setting, "u", 2, vec![None, i32s(&[-1, 1, 6]), text.clone()]), bad);
-    assert_eq!(of_one(&setting, "U", 2, vec![None, i64s(&[0, i64::MIN, 6]), text]), bad);
-    setting.finish();
-}
-
-#[test]
-fn what_the_kernels_do_not_take_is_declined() {
-    let Some(setting) = Setting::new() else { return };
-    let long = |bytes: usize| {
-        let offsets = [0u32, bytes as u32].map(u32::to_le_bytes).concat();
-        of_one(&setting, "z", 1, vec![None, Some(offsets), Some(vec![7; bytes])])
-    };
-    assert_eq!(long((64 << 10) - 16), Ok(1));
-    assert_eq!(long((64 << 10) - 15), Err(Declined::TooLarge("bytes of a row")));
-    // An offset that is far away: its value is measured, not read.
-    let far = [0u32, i32::MAX as u32].map(u32::to_le_bytes).concat();
-    let declined = of_one(&setting, "z", 1, vec![None, Some(far), Some(vec![7; 8])]);
-    assert_eq!(declined, Err(Declined::TooLarge("bytes of a row")));
-    let words = |rows: u64| Some((0..rows).flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
-    let numbers = |columns: usize| batch_of(3, vec![column(3, vec![None, words(3)]); columns]);
-    let wide = encode(&setting, &numbers(1100), &schema_of(&vec!["l"; 1100]), None, 1, FAST);
-    assert_eq!(wide.map(drop), Err(Declined::TooLarge("fields of a row")));
-    let partitions = Err(Declined::CheckFailed("the partitions of the rows"));
-    let of = |ids: Option<&[u32]>, partitions| {
-        encode(&setting, &numbers(1), &schema_of(&["l"]), ids, partitions, FAST).map(|made| made.frames().len())
-    };
-    assert_eq!(of(None, 2), partitions);
-    assert_eq!(of(Some(&[0, 0, 0]), 0), partitions);
-    assert_eq!(of(Some(&[0, 1, 4]), 5), Ok(3));
-    assert_eq!(of(Some(&[0, 1, 5]), 5), Err(Declined::CheckFailed("a row's partition, or its place in a page")));
-    // Long values are another codec's.
-    let text = |codec, bytes: u32| {
-        let offsets = [0, bytes].map(u32::to_le_bytes).concat();
-        let spec = batch_of(1, vec![column(1, vec![None, Some(offsets), Some(vec![b'a'; bytes as usize])])]);
-        let options = CodecOptions { codec, level: Level::Fast };
-        encode(&setting, &spec, &schema_of(&["u"]), None, 1, options).map(|made| made.frames().len())
-    };
-    assert_eq!(text(Codec::Zstd, 90), Err(Declined::NeedsCodec));
-    assert_eq!((text(Codec::Zstd, 20), text(Codec::Lz4, 90)), (Ok(1), Ok(1)));
-    setting.finish();
-}
-
-/// A mask says which values are null, whatever the count of nulls is.
-#[test]
-fn the_mask_decides() {
-    let Some(setting) = Setting::new() else { return };
-    let words = Some((1..=40u64).flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
-    let rows: Vec<Vec<u8>> =
-        (1..=40).map(|i| unsafe_row(&[if i <= 8 { Value::Null } else { Value::Word(i) }])).collect();
-    for null_count in [0, -1, 8, 3] {
-        let mut nulls = column(40, vec![Some(vec![0, 0xFF, 0xFF, 0xFF, 0xFF]), words.clone()]);
-        nulls.null_count = null_count;
-        let made = encode(&setting, &batch_of(40, vec![nulls]), &schema_of(&["l"]), None, 1, FAST).unwrap();
-        check_frames(&setting, &made, &expected(&rows, &[0; 40], 1, 1, FAST), "with a mask");
-    }
-    setting.finish();
-}
-
-/// A null's word in a frame that others have made: columns have it where the CPU's have it.
-#[test]
-fn what_is_below_a_null_is_the_same_as_on_the_cpu() {
-    let Some(setting) = Setting::new() else { return };
-    let row = [1u64, 77].map(u64::to_le_bytes).concat();
-    let block = row_frames(&vec![row; 40], 1, FAST).concat();
-    for format in formats_for_device().iter().filter(|format| *format != "n") {
-        let schema = schema_of(&[format]);
-        check_decode(&setting, FramesIn::Host(&[&block]), &block, &schema, std::slice::from_ref(format));
-    }
-    setting.finish();
-}
-
-/// Numbers that say where a value would lie, if they were words of strings: the CPU's encoder lays the rows out.
-#[test]
-fn numbers_that_look_like_places_are_declined() {
-    let Some(setting) = Setting::new() else { return };
-    let rows = 20;
-    // Behind two words and the null bits; a string of 8 bytes follows.
-    let looks = 24u64 << 32 | 8;
-    let numbers = Some((0..rows).flat_map(|_| looks.to_le_bytes()).collect::<Vec<u8>>());
-    let offsets = Some((0..=rows as u32).flat_map(|i| (8 * i).to_le_bytes()).collect::<Vec<u8>>());
-    let text = Some(vec![b'x'; 8 * rows]);
-    let spec = batch_of(rows as i64, vec![column(rows, vec![None, numbers]), column(rows, vec![None, offsets, text])]);
-    let schema = schema_of(&["l", "u"]);
-    assert_eq!(encode(&setting, &spec, &schema, None, 1, FAST).map(drop), Err(Declined::NeedsRows));
-    // As plain frames there is nothing to take for anything.
-    let made = encode(&setting, &spec, &schema, None, 1, PLAIN).unwrap();
-    let row = unsafe_row(&[Value::Word(looks), Value::Bytes(vec![b'x'; 8])]);
-    let expected = expected(&vec![row; rows], &vec![0; rows], 1, 2, PLAIN);
-    check_frames(&setting, &made, &expected, "plain");
-    // The frames of the rows are decoded all the same.
-    let row = unsafe_row(&[Value::Word(looks), Value::Bytes(vec![b'x'; 8])]);
-    let block = row_frames(&vec![row; rows], 2, FAST).concat();
-    check_decode(&setting, FramesIn::Host(&[&block]), &block, &schema, &["l".to_owned(), "u".to_owned()]);
-    drop(made);
-    setting.finish();
-}
-
-fn no_value() -> Result<(), Declined> {
-    Err(Declined::CheckFailed("a frame, or a value of its rows"))
-}
-
-fn decode_of(setting: &Setting, frame: &[u8], formats: &[&str]) -> Result<(), Declined> {
-    // SAFETY: frames of the host.
-    let made = unsafe {
-        decode_columns(&setting.kernels, &setting.stream, FramesIn::Host(&[frame]), &schema_of(formats), long())
-    };
-    made.map(|made| drop(OwnedArray::take_made(made.array)))
-}
-
-#[test]
-fn frames_that_are_none_of_the_schema_are_declined() {
-    let Some(setting) = Setting::new() else { return };
-    let frame = |row: &[Value], options| row_frames(&vec![unsafe_row(row); 50], row.len(), options).concat();
-    for options in [FAST, PLAIN] {
-        let number = frame(&[Value::Word(300)], options);
-        assert_eq!(decode_of(&setting, &number, &["l"]), Ok(()));
-        assert_eq!(decode_of(&setting, &number, &["S"]), Ok(()));
-        assert_eq!(decode_of(&setting, &number, &["C"]), no_value());
-        assert_eq!(decode_of(&setting, &number, &["tss:"]), no_value());
-        // Its words are no places within rows.
-        assert_eq!(decode_of(&setting, &frame(&[Value::Word(99 << 32 | 8)], options), &["u"]), no_value());
-        let fields = Err(Declined::CheckFailed("rows of another number of fields"));
-        assert_eq!(decode_of(&setting, &number, &["l", "l"]), fields);
-        let text = |bytes: &[u8]| frame(&[Value::Bytes(bytes.to_vec())], options);
-        for bytes in ["", "plain", "gr\u{fc}n", "\u{20ac}\u{10348}", "\u{d7ff}\u{e000}\u{10ffff}"] {
-            assert_eq!(decode_of(&setting, &text(bytes.as_bytes()), &["u"]), Ok(()), "{bytes}");
-        }
-        let wrong: [&[u8]; 8] = [
-            b"\x80",
-            b"\xc1\x80",
-            b"ab\xe2\x82",
-            b"\xed\xa0\x80",
-            b"\xe0\x80\x80",
-            b"\xf4\x90\x80\x80",
-            b"12345678\xff",
-            b"\xf0\x82\x82\xac",
-        ];
-        for bytes in wrong {
-            assert_eq!(decode_of(&setting, &text(bytes), &["U"]), no_value(), "{bytes:?}");
-            assert_eq!(decode_of(&setting, &text(bytes), &["Z"]), Ok(()), "{bytes:?}");
-        }
-        assert_eq!(decode_of(&setting, &text(b"1234"), &["w:5"]), no_value());
-        assert_eq!(decode_of(&setting, &text(b""), &["d:38,0"]), no_value());
-        assert_eq!(decode_of(&setting, &text(&[1; 17]), &["d:38,0"]), no_value());
-    }
-    // A value that is said to lie among its row's words, which are nowhere: the CPU has rows to look at.
-    for options in [FAST, PLAIN] {
-        let row = [0u64, 8].map(u64::to_le_bytes).concat();
-        let within = row_frames(&vec![row; 50], 1, options).concat();
-        assert_eq!(decode_of(&setting, &within, &["z"]), no_value(), "{options:?}");
-        let row = [0u64, 8 << 32 | 8].map(u64::to_le_bytes).concat();
-        let within = row_frames(&vec![row; 50], 1, options).concat();
-        for format in ["z", "w:8", "d:38,0"] {
-            assert_eq!(decode_of(&setting, &within, &[format]), no_value(), "{options:?}, '{format}'");
+    for frames in [FramesIn::Host(&[]), FramesIn::Device(&[])] {
+        for formats in [vec!["l", "u", "n"], vec![]] {
+            // SAFETY: there are no frames.
+            let made = unsafe {
+                decode_columns(&setting.kernels, &setting.stream, frames, &schema_of(&formats), long()).unwrap()
+            };
+            let batch = owned(made.array);
+            assert_eq!((batch.array().length, batch.array().n_children as usize), (0, formats.len()));
         }
     }
-    let long = row_frames(&[unsafe_row(&[Value::Bytes(vec![b'a'; 2 << 20])])], 1, PLAIN).concat();
-    assert_eq!(decode_of(&setting, &long, &["z"]), Err(Declined::TooLarge("bytes of a frame's rows")));
-    // Two values in the same bytes of a row.
-    let row = [[0u64, 24 << 32 | 40, 24 << 32 | 40].map(u64::to_le_bytes).concat(), vec![65; 40]].concat();
-    let shared = row_frames(&vec![row; 9], 2, PLAIN).concat();
-    assert_eq!(decode_of(&setting, &shared, &["z", "z"]), Ok(()));
-    let codec = row_frames(&vec![unsafe_row(&[Value::Bytes(vec![b'a'; 100])]); 9], 1, LZ4).concat();
-    assert_eq!(decode_of(&setting, &codec, &["u"]), Err(Declined::NeedsCodec));
-    setting.finish();
-}
-
-/// Whatever bytes a frame has: it is declined, or it is what the CPU makes of it.
-#[test]
-fn damaged_frames() {
-    let Some(setting) = Setting::new() else { return };
-    let formats: Vec<String> = ["l", "u", "d:38,10", "tin", "b"].into_iter().map(str::to_owned).collect();
-    let mut random = Random::new(77);
-    let made = batch_for_device(&mut random, &formats, 60);
-    let schema = made.schema.read().unwrap();
-    for options in [FAST, PLAIN] {
-        let frame = row_frames(&made.rows, formats.len(), options).concat();
-        let payload = &frame[sluice_codec::HEADER_BYTES..];
-        let header = sluice_codec::FrameHeader::parse(&frame).unwrap();
-        let mut declined = 0;
-        for _ in 0..if long_tests() { 5000 } else { 150 } {
-            let mut changed = payload.to_vec();
-            let at = random.below(changed.len());
-            changed[at] ^= 1 << random.below(8);
-            let changed = crate::corrupt::frame_of(header, &changed);
-            let mut decoder = ColumnDecoder::new();
-            let frames = [&changed[..]];
-            // SAFETY: frames of the host.
-            let on =
-                unsafe { decode_columns(&setting.kernels, &setting.stream, FramesIn::Host(&frames), &schema, long()) };
-            match (on, decoder.decode(&schema, &changed, usize::MAX)) {
-                (Err(Declined::CheckFailed(_) | Declined::NeedsCodec), _) => declined += 1,
-                (Ok(on), Ok((of_cpu, _))) => {
-                    let on = OwnedArray::take_made(on.array);
-                    let got = read(on.array(), &formats, |address, bytes| download(&setting, address, bytes));
-                    assert!(got == read(of_cpu.array(), &formats, of_host), "byte {at} is changed");
-                }
-                (on, of_cpu) => panic!("byte {at}: {:?}, the CPU says {:?}", on.map(drop), of_cpu.map(drop)),
-            }
-        }
-        assert!(declined > 10, "{declined}");
-    }
-    setting.finish();
-}
-
-/// What is leased when all that was freed has come back.
-fn leased(setting: &Setting) -> usize {
-    setting.stream.flush();
-    assert_eq!(setting.arena.settle(long()).unwrap(), Waited::Done);
-    setting.arena.memory().leased_bytes()
-}
-
-/// An array's columns may be moved out and outlive it, and any thread may release them.
-#[test]
-fn columns_outlive_their_batch() {
-    let Some(setting) = Setting::new() else { return };
-    let block = row_frames(&vec![unsafe_row(&[Value::Word(7), Value::Bytes(b"text".to_vec())]); 40], 2, FAST).concat();
-    let schema = schema_of(&["l", "u"]);
-    let before = leased(&setting);
-    // SAFETY: frames of the host.
-    let made = unsafe {
-        decode_columns(&setting.kernels, &setting.stream, FramesIn::Host(&[&block]), &schema, long()).unwrap()
-    };
-    let batch = OwnedArray::take_made(made.array);
-    // SAFETY: the batch has two children.
-    let child = unsafe { OwnedArray::take(*batch.array().children).unwrap() };
-    drop(batch);
-    // SAFETY: the child has two buffers.
-    let values = unsafe { *child.array().buffers.add(1) }.addr() as u64;
-    assert_eq!(download(&setting, values, 16), [7u64.to_le_bytes(), 7u64.to_le_bytes()].concat());
-    std::thread::scope(|scope| scope.spawn(move || drop(child)).join().unwrap());
-    assert!(leased(&setting) <= before);
-    setting.finish();
-}
-
-/// A producer's event is waited for: the copy that fills the batch has not been done when it is handed over.
-#[test]
-fn the_producers_event_comes_first() {
-    let Some(setting) = Setting::new() else { return };
-    let context = setting.stream.stream().context().clone();
-    let producer = context.new_stream().unwrap();
-    let rows = 300usize;
-    let words: Vec<u8> = (0..rows as u64).flat_map(|i| (i * 3).to_le_bytes()).collect();
-    let memory = setting.stream.lease(words.len(), long()).unwrap();
-    let event = context.event().unwrap();
-    // SAFETY: the bytes live until the stream has finished.
-    unsafe { producer.copy_to_device(memory.address(), words.as_ptr(), words.len()).unwrap() };
-    event.record(&producer).unwrap();
-    let spec = batch_of(rows as i64, vec![column(rows, vec![None, Some(words.clone())])]);
-    let array = array_at(&spec, &mut |_| memory.address().0);
-    let mut handle = event.foreign();
-    let sync_event = std::ptr::from_mut(&mut handle).cast();
-    let array = ArrowDeviceArray { array, device_id: 0, device_type: DEVICE_CUDA, sync_event, reserved: [0; 3] };
-    // SAFETY: just made; the event lives.
-    let batch = unsafe { DeviceBatch::describe(&array, &schema_of(&["l"])).unwrap() };
-    assert_eq!((batch.rows(), batch.device()), (rows, 0));
-    // SAFETY: as above.
-    unsafe { setting.stream.stream().wait_for_foreign(*batch.event().cast()).unwrap() };
-    // SAFETY: all live until the call has returned.
-    let columns = unsafe { PartitionedColumns::of(&batch, DeviceAddress(0), 1) };
-    let made = encode_columns(&setting.kernels, &setting.stream, columns, FAST, long()).unwrap();
-    let all: Vec<Vec<u8>> = (0..rows as u64).map(|i| unsafe_row(&[Value::Word(i * 3)])).collect();
-    check_frames(&setting, &made, &expected(&all, &vec![0; rows], 1, 1, FAST), "behind an event");
-    producer.finish(long()).unwrap();
-    setting.stream.free(memory);
-    drop(OwnedArray::take_made(array.array));
-    drop((made, event, producer, context));
-    setting.finish();
-}
-
-/// A call of the driver that fails anywhere: declined, nothing is left, and the next batch works.
-#[test]
-fn calls_that_fail_leave_nothing() {
-    let Some(setting) = Setting::simulated() else { return };
-    let formats = ["l".to_owned(), "u".to_owned()];
-    let made = batch_for_device(&mut Random::new(3), &formats, 200);
-    let schema = made.schema.read().unwrap();
-    let block = row_frames(&made.rows, 2, FAST).concat();
-    check(&setting, &made, &formats, 1, FAST);
-    let before = leased(&setting);
-    for nth in [1, 2, 3, 7, 12, 20] {
-        setting.simulator().configure(&format!("fail=cuLaunchKernel@{nth}:1"));
-        let failed = encode(&setting, &made.array, &schema, None, 1, FAST).map(drop);
-        assert!(matches!(failed, Err(Declined::Device(_))), "launch {nth}: {failed:?}");
-        assert_eq!(leased(&setting), before, "launch {nth} of an encode");
-    }
-    for nth in [1, 2, 4, 6, 7, 8] {
-        setting.simulator().configure(&format!("fail=cuLaunchKernel@{nth}:1"));
-        let failed = decode_of(&setting, &block, &["l", "u"]);
-        assert!(matches!(failed, Err(Declined::Device(_))), "launch {nth}: {failed:?}");
-        assert_eq!(leased(&setting), before, "launch {nth} of a decode");
-    }
-    check(&setting, &made, &formats, 1, FAST);
-    setting.finish();
-}
-
-#[test]
-fn arrays_that_contradict_themselves_are_refused() {
-    let Some(setting) = Setting::new() else { return };
-    let good = batch_of(2, vec![column(2, vec![None, Some(vec![0; 16])])]);
-    let import = |spec: &ArraySpec, format: &str, change: &dyn Fn(&mut ArrowDeviceArray)| {
-        let mut on = on_device(&setting, spec);
-        change(&mut on.array);
-        // SAFETY: just made; what it refers to is not followed to the device.
-        let batch = unsafe { DeviceBatch::describe(&on.array, &schema_of(&[format])) };
-        setting.stream.free(on.memory);
-        drop(OwnedArray::take_made(on.array.array));
-        batch.map(|batch| batch.rows()).map_err(|e| (e.kind, e.to_string()))
-    };
-    let is = |found: Result<usize, (ErrorKind, String)>, kind, text: &str| {
-        assert!(found.as_ref().is_err_and(|(k, what)| *k == kind && what.contains(text)), "{found:?}");
-    };
-    let same = |_: &mut ArrowDeviceArray| {};
-    assert_eq!(import(&good, "l", &same), Ok(2));
-    is(import(&good, "l", &|a| a.device_type = 1), ErrorKind::Unsupported, "memory of kind 1");
-    is(import(&good, "u", &same), ErrorKind::Invalid, "2 buffers");
-    is(import(&good, "vu", &same), ErrorKind::Invalid, "buffers");
-    let with = |change: &dyn Fn(&mut ArraySpec)| {
-        let mut spec = good.clone();
-        change(&mut spec);
-        spec
-    };
-    is(import(&with(&|s| s.length = -1), "l", &same), ErrorKind::Invalid, "length is -1");
-    is(import(&with(&|s| s.children[0].length = 1), "l", &same), ErrorKind::Invalid, "1 values");
-    is(import(&with(&|s| s.children[0].null_count = 1), "l", &same), ErrorKind::Invalid, "no mask");
-    is(import(&with(&|s| s.children[0].buffers[1] = None), "l", &same), ErrorKind::Invalid, "buffer 1 is null");
-    is(import(&with(&|s| s.null_count = 1), "l", &same), ErrorKind::Unsupported, "rows can be null");
-    is(import(&with(&|s| s.children.clear()), "l", &same), ErrorKind::Invalid, "0 columns");
-    let misaligned = |a: &mut ArrowDeviceArray| {
-        // SAFETY: there is one child with two buffers.
-        unsafe {
-            let address = (**a.array.children).buffers.add(1);
-            *address = (*address).wrapping_byte_add(4);
-        }
-    };
-    is(import(&good, "l", &misaligned), ErrorKind::Invalid, "not aligned");
-    let masked = with(&|s| s.buffers[0] = Some(vec![0xFF]));
-    assert_eq!(import(&masked, "l", &same), Ok(2), "a mask, and no row is null");
-    is(
-        import(&with(&|s| (s.buffers[0], s.null_count) = (Some(vec![0xFF]), -1)), "l", &same),
-        ErrorKind::Unsupported,
-        "",
-    );
-    let far = |a: &mut ArrowDeviceArray| {
-        // SAFETY: there is one child.
-        unsafe { (**a.array.children).offset = 1 << 55 }
-    };
-    is(import(&good, "w:2147483647", &far), ErrorKind::Invalid, "values of 2147483647 bytes");
     setting.finish();
 }
